@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+require "active_record"
+require "graphql"
+
+# Before GraphQL::Schema::Object: graphql-ruby 2.5 and later can't load the two the other way round.
+GraphQL.const_get(:Schema)
+
+# Transparent libpq pipelining for graphql-ruby on ActiveRecord.
+#
+#     class AppSchema < GraphQL::Schema
+#       use Pipeloader
+#     end
+#
+# While a response is built, every ActiveRecord read parks its fiber; when all are parked, what has been gathered goes
+# to PostgreSQL in one burst. In the order in which a read passes through:
+module Pipeloader
+  DISABLED = :pipeloader_disabled
+  private_constant :DISABLED
+
+  class << self
+    # Called by `use Pipeloader` in a schema. The schema's own dataloader class is kept and extended, in whichever order
+    # the two are used.
+    #
+    # @param fiber_limit [Integer, nil] how many fibers may exist at once; default: the dataloader's own, else 4096
+    #
+    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?) -> void
+    def use(schema, fiber_limit: nil)
+      schema.extend(Schema)
+      schema.pipeloader_fiber_limit = fiber_limit
+    end
+
+    # Reads inside the block go at once, and take along what other fibers have gathered. For code that holds a lock
+    # while it reads, or can't be left in the middle for another reason.
+    #
+    #: [T] () { () -> T } -> T
+    def without_parking(&block)
+      fiber = ResolverFiber.current
+      fiber ? fiber.without_parking(&block) : yield
+    end
+
+    # Responses that begin inside the block are built without Pipeloader; in a resolver, as #without_parking.
+    #
+    #: [T] () { () -> T } -> T
+    def disabled(&block)
+      outer, Thread.current[DISABLED] = Thread.current[DISABLED], true
+      without_parking(&block)
+    ensure
+      Thread.current[DISABLED] = outer
+    end
+
+    #: () -> bool
+    def disabled? = Thread.current[DISABLED] || false
+  end
+
+  # What a schema has by `use Pipeloader`.
+  module Schema
+    attr_writer :pipeloader_fiber_limit
+
+    def pipeloader_fiber_limit
+      @pipeloader_fiber_limit || (superclass.pipeloader_fiber_limit if superclass.respond_to?(:pipeloader_fiber_limit))
+    end
+
+    def dataloader_class
+      base = super
+      base < Loader ? base : Loader.over(base, pipeloader_fiber_limit)
+    end
+  end
+end
+
+require "pipeloader/version"
+require "pipeloader/errors"
+require "pipeloader/loader"
+require "pipeloader/resolver_fiber"
+require "pipeloader/dynamic_state"
+require "pipeloader/response"
+require "pipeloader/hold"
+require "pipeloader/flight"
+require "pipeloader/read"
+require "pipeloader/level"
+require "pipeloader/burst"
+require "pipeloader/statement"
+ActiveSupport.on_load(:active_record_postgresqladapter) { require "pipeloader/pipeline" }
+require "pipeloader/replay"
+require "pipeloader/instrumentation"
+require "pipeloader/log_subscriber"
+require "pipeloader/self_test"
+require "pipeloader/patches"
+
+Pipeloader::Patches.install
+Pipeloader::LogSubscriber.attach_to(:pipeloader)

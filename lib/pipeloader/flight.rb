@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Single flight: while one fiber loads an association or a relation, its siblings that ask for the same object wait
+  # for it, as they would have found it loaded in a serial run. (On a real application's schema, parking without this
+  # sent 16 % more statements.)
+  class Flight
+    class << self
+      # Runs the block for +object+, alone among the fibers of this response; the others wait until it has landed.
+      # +object+ carries its flight in an instance variable, only while it lasts.
+      def over(object, fiber)
+        underway = object.instance_variable_get(:@pipeloader_flight)
+        if underway
+          return yield if underway.pilot.equal?(fiber)
+
+          underway.await(fiber)
+          # Landed; or it waits for us, and then both go.
+          return yield if object.instance_variable_get(:@pipeloader_flight)
+        end
+        new(fiber).carry(object) { yield }
+      end
+    end
+
+    attr_reader :pilot
+
+    def initialize(pilot)
+      @pilot = pilot
+      @landed = false
+    end
+
+    def landed? = @landed
+
+    def await(fiber = ResolverFiber.current)
+      fiber&.wait_for(self) unless @landed
+    end
+
+    def carry(object)
+      object.instance_variable_set(:@pipeloader_flight, self)
+      yield
+    ensure
+      @landed = true
+      object.remove_instance_variable(:@pipeloader_flight) if object.instance_variable_get(:@pipeloader_flight).equal?(self)
+    end
+  end
+end

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # All reads parked between two moments when no fiber can go on, a burst for each connection that they are for.
+  class Level
+    attr_reader :response, :position
+
+    def initialize(response, position)
+      @response = response
+      @position = position
+      @bursts = {}.compare_by_identity # {adapter => Burst}
+      @busy = false
+    end
+
+    def <<(read)
+      burst = @bursts[read.adapter] ||= Burst.new(read.adapter, self)
+      read.adapter.pipeloader_gathering = burst
+      burst << read
+    end
+
+    # True while it is being sent. (Other fibers run meanwhile only under a fiber scheduler.)
+    def busy? = @busy
+
+    # Sends every read that has no answer yet: all bursts before any is waited for. Usually all are answered then. Where
+    # an interrupt, or the bound on bytes held, left some out, the next of their fibers that wakes calls this again.
+    #
+    #: () -> void
+    def send_off
+      @response.close_level(self)
+      @busy = true
+      Burst.run(@bursts.values)
+    ensure
+      @busy = false
+    end
+
+    # Nobody will wake: the response has ended by an exception.
+    def abandon
+      @bursts.each_value { |burst| burst.adapter.pipeloader_gathering = nil }
+    end
+  end
+end

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One line per burst, at debug level:
+  #
+  #     Burst 2 (1.4ms)  51 reads in 51 statements, 3.2 kB out, 14.0 kB in  Author Load ×50, Comment Load
+  class LogSubscriber < ActiveSupport::LogSubscriber
+    def burst(event)
+      payload = event.payload
+      debug do
+        format("  %s (%.1fms)  %s in %s, %s out, %s in  %s",
+               color("Burst #{payload[:position]}", MAGENTA, bold: true), event.duration,
+               count(payload[:reads].size, "read"), count(payload[:statements], "statement"),
+               size(payload[:bytes_sent]), size(payload[:bytes_received]), names(payload[:reads]))
+      end
+    end
+
+    private
+
+    def count(number, word) = "#{number} #{word}#{"s" unless number == 1}"
+
+    def size(bytes) = format("%.1f kB", bytes / 1000.0)
+
+    def names(reads)
+      reads.map { |read| read.name || "SQL" }.tally.map { |name, times| times > 1 ? "#{name} ×#{times}" : name }.join(", ")
+    end
+  end
+end

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The border: which patch goes onto which class of ActiveRecord and graphql-ruby, and when.
+  module Patches
+    class << self
+      # Once, when the gem is loaded.
+      def install
+        GraphQL::Dataloader::Source.prepend(DataloaderSource)
+        GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
+        ActiveSupport.on_load(:active_record) { Patches.install_on_active_record }
+        ActiveSupport.on_load(:active_record_postgresqladapter) do
+          prepend(PostgreSQLAdapter)
+          SelfTest.run(self)
+        end
+      end
+
+      def install_on_active_record
+        ActiveRecord::Associations::Association.prepend(Association)
+        ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
+        ActiveRecord::Relation.prepend(Relation)
+      end
+
+      # What an application may load, or configure, after this gem.
+      def prepare_for_response
+        if !@batch && defined?(::GraphQL::Batch::Loader)
+          @batch = ::GraphQL::Batch::Loader.prepend(GraphQLBatch)
+        end
+        return if @context || ActiveSupport::IsolatedExecutionState.isolation_level != :fiber
+
+        @context = ActiveSupport::IsolatedExecutionState.singleton_class.prepend(IsolatedExecutionState)
+      end
+    end
+  end
+end
+
+require "pipeloader/patches/postgresql_adapter"
+require "pipeloader/patches/association"
+require "pipeloader/patches/relation"
+require "pipeloader/patches/isolated_execution_state"
+require "pipeloader/patches/dataloader_source"
+require "pipeloader/patches/relation_connection"
+require "pipeloader/patches/graphql_batch"

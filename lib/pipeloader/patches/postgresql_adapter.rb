@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: ActiveRecord::ConnectionAdapters::PostgreSQLAdapter
+    # Since:: ActiveRecord 7.2 (Rails main has QueryIntent instead, and will need a file of its own)
+    # Why no public seam does it:: `load_async` answers only callers that can wait; `find`, `count` and an association's
+    #   reader want their rows at once. Every read of a model, relation or association passes `select_all`, before any
+    #   lock of ActiveRecord's is taken or event opened; nothing further down can say the same.
+    # Falls through when:: the current fiber is not a resolver's; `async:` reads; schema reads; what may write, holds
+    #   several statements, or is answered by the query cache; inside a transaction that a resolver opened.
+    #
+    # *Replay*: the fiber parks in `select_all`; when its burst has brought the result, ActiveRecord's own code runs from
+    # the top, and the connection that `with_raw_connection` yields is a Replay.
+    module PostgreSQLAdapter
+      # The Burst that is being gathered for this connection.
+      attr_accessor :pipeloader_gathering
+
+      # Plain SELECTs, VALUES and the like. A WITH that writes isn't one; and in the extended protocol, the only one
+      # that a pipeline has, there are no several statements in one string.
+      PLAIN = /\A[\s(]*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))/mi
+      private_constant :PLAIN
+
+      # ActiveRecord 7.2 prepares no statement without binds; later ones do.
+      PREPARES_WITHOUT_BINDS = !ActiveRecord::ConnectionAdapters::AbstractAdapter
+                                .private_method_defined?(:without_prepared_statement?)
+      private_constant :PREPARES_WITHOUT_BINDS
+
+      def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false)
+        fiber = Thread.current[ResolverFiber::KEY]
+        return super if fiber.nil? || async || name == "SCHEMA" || !fiber.response.outside_new_transactions?(self)
+
+        arel = arel_from_relation(arel)
+        compiled = pipeloader_compile(arel, binds, preparable, allow_retry)
+        return super unless compiled
+
+        sql, binds, preparable, allow_retry = compiled
+        locked = arel.respond_to?(:locked) && arel.locked
+        unless (locked || !pipeloader_query_cached?(sql, binds)) && pipeloader_plain?(sql)
+          return super(sql, name, binds, preparable: preparable, allow_retry: allow_retry)
+        end
+
+        read = pipeloader_read(sql, name, binds, preparable, allow_retry, locked)
+        fiber.park(read)
+        fiber.replay(read) do
+          # ActiveRecord keeps a locking read out of the query cache by looking at its Arel.
+          super(locked ? arel : sql, name, locked ? [] : binds, preparable: preparable, allow_retry: allow_retry)
+        end
+      end
+
+      # Hands the burst's result over, once; anything else that goes to the server lets the gathered reads go first: a
+      # write must not be seen by what was asked for before it.
+      def with_raw_connection(allow_retry: false, materialize_transactions: true)
+        if (read = Thread.current[ResolverFiber::KEY]&.take_replay)
+          failure = read.failure
+          raise failure if failure
+
+          replay = Replay.new(read)
+          super { |connection| yield replay.over(connection) }
+        else
+          pipeloader_send_gathered
+          super
+        end
+      end
+
+      def transaction(...)
+        pipeloader_send_gathered
+        super
+      end
+
+      def begin_transaction(...)
+        pipeloader_send_gathered
+        super
+      end
+
+      # The connection for a burst, as ActiveRecord gives it to a statement of its own: connected, its transaction begun.
+      def pipeloader_connection(allow_retry:)
+        @instrumenter = AnnotatedInstrumenter.new(@instrumenter) if @instrumenter && !pipeloader_annotated?
+        update_typemap_for_default_timezone
+        with_raw_connection(allow_retry: allow_retry) do |connection|
+          result = yield connection
+          verified!
+          result
+        end
+      end
+
+      # Name under which the server knows +sql+, if it does.
+      def pipeloader_statement_name(sql) = @statements[sql_key(sql)]
+
+      def pipeloader_next_statement_name = @statements.next_key
+
+      # May evict another name, by a statement of its own.
+      def pipeloader_register_statement(sql, name)
+        @statements[sql_key(sql)] = name
+      end
+
+      def pipeloader_forget_statement(sql)
+        @statements.delete(sql_key(sql)) if @statements.key?(sql_key(sql))
+      end
+
+      private
+
+      # @return [Array, nil] as to_sql_and_binds; nil where ActiveRecord has an answer of its own to a bind out of range
+      def pipeloader_compile(arel, binds, preparable, allow_retry)
+        to_sql_and_binds(arel, binds, preparable, allow_retry).tap { |compiled| type_casted_binds(compiled[1]) }
+      rescue ::RangeError
+        nil
+      end
+
+      def pipeloader_read(sql, name, binds, preparable, allow_retry, locked)
+        Read.new(
+          adapter: self, name: name, binds: binds, params: type_casted_binds(binds), preparable: preparable,
+          sql: ActiveRecord.query_transformers.empty? ? sql : pipeloader_transform(sql),
+          prepared: prepared_statements && preparable && (PREPARES_WITHOUT_BINDS || binds.any?),
+          retryable: allow_retry, cached: query_cache_enabled && !locked
+        )
+      end
+
+      def pipeloader_transform(sql)
+        ActiveRecord.query_transformers.inject(sql) { |text, transformer| transformer.call(text, self) }
+      end
+
+      def pipeloader_plain?(sql)
+        PLAIN.match?(sql) && !sql.include?(";") && ActiveRecord.db_warnings_action.nil?
+      rescue ArgumentError # invalid encoding: ActiveRecord's error
+        false
+      end
+
+      def pipeloader_query_cached?(sql, binds)
+        query_cache_enabled && @lock.synchronize { query_cache[binds.empty? ? sql : [sql, binds]] }
+      end
+
+      def pipeloader_send_gathered
+        burst = @pipeloader_gathering
+        burst.run if burst&.gathered_here?
+      end
+
+      # ActiveRecord 7.2 keeps an instrumenter per connection, later ones ask this method.
+      def instrumenter
+        ResolverFiber.current ? AnnotatedInstrumenter.new(super) : super
+      end
+
+      def pipeloader_annotated? = AnnotatedInstrumenter === @instrumenter # rubocop:disable Style/CaseEquality
+    end
+  end
+end

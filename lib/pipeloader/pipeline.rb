@@ -1,0 +1,176 @@
+# frozen_string_literal: true
+
+require "objspace"
+
+module Pipeloader
+  # libpq's pipeline mode on one connection, and the only place that talks to PG::Connection.
+  #
+  # Every statement is followed by a Sync, so that one error stays one error, and the end is known by counting Syncs:
+  # an idle pipeline answers nil for ever. What is in flight is bounded, else both sides' buffers grow to the size of
+  # the burst. However the block of #open ends, the connection is out of pipeline mode with every Sync read, or it is
+  # `stuck?` and must be thrown away: left in pipeline mode it would give its next user these rows.
+  class Pipeline
+    # Statements without an answer, and bytes not yet handed to the socket. Any window from 32 up costs the same.
+    WINDOW = 256
+    UNFLUSHED = 64 * 1024
+
+    # Bytes of results of one burst. What is over goes with the next: 2,000 reads of 100 kB don't sit in memory at once.
+    HELD = 32 * 1024 * 1024
+
+    # Seconds to get an interrupted pipeline empty, and between the cancel requests that it takes.
+    CLEARING = 0.5
+    CANCEL_EVERY = 0.02
+
+    IDLE = [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS, PG::PQTRANS_INERROR].freeze
+
+    # libpq 14 to 16 flush at each Sync (client CPU +15 % per burst), later ones needn't.
+    SYNC = PG::Connection.method_defined?(:send_pipeline_sync) ? :send_pipeline_sync : :pipeline_sync
+    private_constant :IDLE, :SYNC
+
+    attr_reader :bytes_sent, :bytes_received, :sent
+
+    #: (PG::Connection) -> void
+    def initialize(connection)
+      @connection = connection
+      @waiting = []   # statements not sent
+      @in_flight = [] # statements sent whose Sync hasn't come, in order
+      @unsynced = false
+      @unflushed = 0
+      @entered = false
+      @bytes_sent = @bytes_received = @sent = 0
+    end
+
+    def open
+      enter
+      yield
+      leave
+    ensure
+      clear if @entered
+    end
+
+    # Sends as much as is allowed to be under way, without waiting.
+    def start(statements)
+      @waiting = statements.dup
+      fill
+      @connection.sync_flush
+    end
+
+    # Returns when every statement that was sent is answered.
+    def finish
+      until @in_flight.empty?
+        receive
+        fill
+      end
+    end
+
+    # Still in pipeline mode, on a connection that looks well.
+    def stuck? = @entered && @connection.status == PG::CONNECTION_OK
+
+    private
+
+    def enter
+      refuse("is busy") unless IDLE.include?(@connection.transaction_status)
+      refuse("is in somebody else's pipeline") unless @connection.pipeline_status == PG::PQ_PIPELINE_OFF
+
+      @entered = true
+      @connection.enter_pipeline_mode
+      # Else each send is a system call of its own: 406 of them for 400 statements, instead of 7.
+      @connection.send(:flush_data=, false)
+    end
+
+    def leave
+      @connection.exit_pipeline_mode
+      @connection.send(:flush_data=, true)
+      @entered = false
+    end
+
+    # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
+    def clear
+      Thread.handle_interrupt(Exception => :never) do
+        next unless @connection.status == PG::CONNECTION_OK
+
+        sync if @unsynced
+        cancel_until_empty
+        leave if @in_flight.empty?
+      rescue PG::Error
+        # Not empty, and known as such: see #stuck?.
+      end
+    end
+
+    def fill
+      while @in_flight.size < WINDOW && @bytes_received < HELD && (statement = @waiting.shift)
+        transmit(statement)
+        flush_now if (@unflushed += statement.bytesize) > UNFLUSHED
+      end
+      @waiting.clear if @bytes_received >= HELD
+    end
+
+    def transmit(statement)
+      @in_flight << statement
+      @unsynced = true
+      send_statement(statement)
+      sync
+      @sent += 1
+      @bytes_sent += statement.bytesize
+    end
+
+    def send_statement(statement)
+      @connection.send_prepare(statement.name, statement.sql) if statement.prepare?
+      if statement.name
+        @connection.send_query_prepared(statement.name, statement.params)
+      else
+        @connection.send_query_params(statement.sql, statement.params)
+      end
+    rescue ArgumentError, TypeError, EncodingError, RangeError => e
+      # pg couldn't encode the SQL or a parameter. That is this read's error, as it would be without us.
+      statement.refuse(e)
+    end
+
+    def flush_now
+      @unflushed = 0
+      @connection.async_flush
+    end
+
+    def sync
+      @connection.public_send(SYNC)
+      @unsynced = false
+    end
+
+    def receive(clearing: false)
+      @connection.async_flush
+      @connection.block if @connection.is_busy
+      nothing = 0
+      until @in_flight.empty? || @connection.is_busy
+        result = @connection.sync_get_result
+        nothing = result ? 0 : nothing + 1
+        refuse("gave no answer") if nothing > 2
+        take(result, clearing) if result
+      end
+    end
+
+    def take(result, clearing)
+      if result.result_status == PG::PGRES_PIPELINE_SYNC
+        @in_flight.shift.complete(clearing)
+      else
+        @bytes_received += ObjectSpace.memsize_of(result)
+        @in_flight.first.take(result)
+      end
+    end
+
+    # With a Sync after each statement a cancel ends but the one that is running, hence again and again.
+    def cancel_until_empty
+      deadline = now + CLEARING
+      until @in_flight.empty? || now > deadline
+        @connection.cancel
+        @connection.sync_flush
+        receive(clearing: true) if @connection.block(CANCEL_EVERY)
+      end
+    end
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+    def refuse(what)
+      raise PG::ConnectionBad, "connection #{what}; Pipeloader can't use it"
+    end
+  end
+end

@@ -1,0 +1,79 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One SELECT that ActiveRecord wants, as it stood when its fiber asked: parked until it is answered, by a result or an
+  # error, which ActiveRecord's own code then takes from here (Replay).
+  class Read
+    # SQL whose result, or effect, may differ when it is sent once instead of twice: functions that we don't know,
+    # locks, clocks, and statements that write. Only asked where ActiveRecord couldn't tell (raw SQL).
+    IMPURE = /
+      \b(?!(?:and|or|not|in|is|as|on|any|all|some|by|case|when|then|else|exists|from|join|using|over|filter|values|where
+            |having|select|union|except|intersect|distinct|with|lateral|between|like|ilike|limit|offset|row|array
+            |count|sum|min|max|avg|coalesce|nullif|greatest|least|abs|round|lower|upper|length|cast|extract
+            |date_trunc)\b)[a-z_][a-z_0-9$]*"?\s*\(
+      |\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b
+      |\b(?:current_|localtime|insert|update|delete|merge|into)
+    /xi
+
+    attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at
+
+    # When its burst has brought it: the number of that burst in the response, and how long the fiber was parked.
+    attr_reader :position, :wait
+
+    # @param sql [String] as it goes to the server (query transformers applied)
+    # @param params [Array] the binds' values, as pg takes them
+    # @param prepared [Boolean] whether ActiveRecord would run it as a named prepared statement
+    # @param retryable [Boolean] whether ActiveRecord itself holds that it may be run again
+    # @param cached [Boolean] whether the query cache will keep its result
+    def initialize(adapter:, sql:, name:, binds:, params:, preparable:, prepared:, retryable:, cached:)
+      @adapter = adapter
+      @sql = sql
+      @name = name
+      @binds = binds
+      @params = params
+      @preparable = preparable
+      @prepared = prepared
+      @retryable = retryable
+      @cached = cached
+      @enqueued_at = Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond)
+    end
+
+    def prepared? = @prepared
+
+    # Reads with equal keys are one statement, if both are shareable.
+    def key = @params.empty? ? @sql : [@sql, @params]
+
+    # Whether one result may answer several equal reads of a level. Where the query cache is on, it does so anyway.
+    def shareable? = @cached || pure?
+
+    # Whether it may be sent once more if the connection broke before it was answered.
+    def resendable? = pure?
+
+    def answered? = !@outcome.nil?
+
+    # @param outcome [Statement, Exception] the statement that was answered, or what kept the burst from being sent
+    def deliver(outcome, position)
+      @outcome = outcome
+      @position = position
+      @wait = Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond) - @enqueued_at
+    end
+
+    # @return [Statement, nil] nil where the connection itself failed
+    def statement
+      @outcome unless @outcome.is_a?(Exception)
+    end
+
+    # @return [Exception, nil] a fresh one each time, since fibers may raise it side by side
+    def failure
+      @outcome.dup.tap { |error| error.set_backtrace(caller(1)) } if @outcome.is_a?(Exception)
+    end
+
+    private
+
+    def pure?
+      return @pure if defined?(@pure)
+
+      @pure = @retryable || !IMPURE.match?(@sql)
+    end
+  end
+end

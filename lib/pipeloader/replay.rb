@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Stands in for PG::Connection while ActiveRecord "executes" a read that its burst has already brought: answers the
+  # one call that would go to the server. Everything else goes to the real connection.
+  class Replay < BasicObject
+    #: (Read) -> void
+    def initialize(read)
+      @read = read
+    end
+
+    # ActiveRecord may come again, with another connection (a retry).
+    #
+    #: (PG::Connection) -> Replay
+    def over(connection)
+      @connection = connection
+      self
+    end
+
+    def exec_prepared(*arguments, &block)
+      @read ? fetch : @connection.exec_prepared(*arguments, &block)
+    end
+
+    def exec_params(*arguments, &block)
+      @read ? fetch : @connection.exec_params(*arguments, &block)
+    end
+
+    def async_exec(*arguments, &block)
+      @read ? fetch : @connection.async_exec(*arguments, &block)
+    end
+
+    # ActiveRecord doesn't know the statement. Either PREPARE was what failed, and that is this read's answer; or its
+    # name was evicted since, and it is prepared for the reads to come.
+    def prepare(*arguments)
+      @read&.statement&.unprepared? ? fetch : @connection.prepare(*arguments)
+    end
+
+    private
+
+    # Once: what ActiveRecord retries, goes to the server.
+    def fetch
+      read, @read = @read, nil
+      read.statement.fetch
+    end
+
+    def method_missing(...) = @connection.__send__(...)
+
+    def respond_to_missing?(...) = @connection.respond_to?(...)
+  end
+end

@@ -1,0 +1,92 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One GraphQL response being built (a query, or all queries of a multiplex, and what their resolvers execute inside):
+  # the level that is open, the connections that its fibers hold, and its counters.
+  class Response
+    class << self
+      # Yields the response that the current fiber works for, or a new one that ends with the block.
+      def within
+        fiber = ResolverFiber.current
+        return yield(fiber.response) if fiber
+
+        response = new
+        begin
+          yield response
+        ensure
+          response.close
+        end
+      end
+    end
+
+    # The thread, or under :fiber isolation the fiber, that began the response: to ActiveRecord, all fibers are this one.
+    attr_reader :context
+
+    # Query caches that exist when the response begins, one per connection pool.
+    attr_reader :query_caches
+
+    attr_reader :thread
+
+    def initialize
+      Patches.prepare_for_response
+      @context = ActiveSupport::IsolatedExecutionState.context
+      @thread = Thread.current
+      @counters = Counters.for_current_queries
+      @transactions = {}.compare_by_identity
+      @holds = {}.compare_by_identity # {pool => Hold}
+      @leased_before = {}.compare_by_identity
+      @query_caches = []
+      @position = 0
+      ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
+    end
+
+    # Puts +read+ into the open level.
+    #
+    #: (Read, ResolverFiber) -> Level
+    def gather(read, fiber)
+      hold(read.adapter.pool, fiber)
+      level = @level ||= Level.new(self, @position += 1)
+      level << read
+      level
+    end
+
+    # The level that was open no longer gathers: what is asked for from here on, goes with the next.
+    def close_level(level)
+      @level = nil if @level.equal?(level)
+    end
+
+    # A read may wait for others unless a resolver opened a transaction around it: they would end up inside.
+    def outside_new_transactions?(adapter)
+      adapter.open_transactions <= @transactions.fetch(adapter) { @transactions[adapter] = adapter.pinned ? 1 : 0 }
+    end
+
+    # A job has ended: connections that it alone used go back to their pool.
+    def leave(fiber)
+      return if @holds.empty?
+
+      @holds.each_value { |hold| hold.leave(fiber) }
+      @holds.delete_if { |_pool, hold| hold.released? }
+    end
+
+    def count(burst) = @counters.count(burst)
+
+    def close
+      @level&.abandon
+      @holds.each_value(&:release)
+    end
+
+    private
+
+    def begin_with(pool)
+      @query_caches << pool.query_cache if pool.respond_to?(:query_cache)
+      connection = pool.active_connection? or return
+      @transactions[connection] = connection.open_transactions
+      @leased_before[pool] = true
+    end
+
+    # A connection that was leased before the response began is its lessee's to give back.
+    def hold(pool, fiber)
+      (@holds[pool] ||= Hold.new(pool)).enter(fiber) unless @leased_before.key?(pool)
+    end
+  end
+end
