@@ -16,6 +16,14 @@ module Pipeloader
       # The Burst that is being gathered for this connection.
       attr_accessor :pipeloader_gathering
 
+      # `super` with keywords allocates an object each time (its call information, Ruby 3.1 to 3.3), an alias doesn't:
+      # outside of a response a read must cost what it did.
+      def self.prepend_features(adapter_class)
+        adapter_class.alias_method(:pipeloader_host_select_all, :select_all)
+        adapter_class.alias_method(:pipeloader_host_with_raw_connection, :with_raw_connection)
+        super
+      end
+
       # Plain SELECTs, VALUES and the like. A WITH that writes isn't one; and in the extended protocol, the only one
       # that a pipeline has, there are no several statements in one string.
       PLAIN = /\A[\s(]*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))/mi
@@ -28,7 +36,9 @@ module Pipeloader
 
       def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || async || name == "SCHEMA" || !fiber.response.outside_new_transactions?(self)
+        if fiber.nil? || async || name == "SCHEMA" || !fiber.response.outside_new_transactions?(self)
+          return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
+        end
 
         arel = arel_from_relation(arel)
         compiled = pipeloader_compile(arel, binds, preparable, allow_retry)
@@ -50,7 +60,7 @@ module Pipeloader
 
       # Hands the burst's result over, once; anything else that goes to the server lets the gathered reads go first: a
       # write must not be seen by what was asked for before it.
-      def with_raw_connection(allow_retry: false, materialize_transactions: true)
+      def with_raw_connection(allow_retry: false, materialize_transactions: true, &block)
         if (read = Thread.current[ResolverFiber::KEY]&.take_replay)
           failure = read.failure
           raise failure if failure
@@ -59,7 +69,9 @@ module Pipeloader
           super { |connection| yield replay.over(connection) }
         else
           pipeloader_send_gathered
-          super
+          pipeloader_host_with_raw_connection(
+            allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
+          )
         end
       end
 

@@ -1,0 +1,40 @@
+# frozen_string_literal: true
+
+# Two databases of this process's own on the test server, with the tables of models.rb. Dropped when the tests are done.
+module TestDatabase
+  NAME = "pipeloader_test_#{Process.pid}"
+  SECOND = "#{NAME}_second"
+
+  class << self
+    def hash(database = NAME, **more) = PrivateCluster.connection_hash.merge(database: database, **more)
+
+    def create
+      admin { |connection| [NAME, SECOND].each { |name| connection.exec("CREATE DATABASE #{name}") } }
+      owner = Process.pid
+      Minitest.after_run { drop if Process.pid == owner }
+    end
+
+    def drop
+      ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
+      admin { |connection| [NAME, SECOND].each { |name| connection.exec("DROP DATABASE IF EXISTS #{name} WITH (FORCE)") } }
+    end
+
+    # A connection of one's own, outside ActiveRecord.
+    def connect(database = NAME)
+      hash = PrivateCluster.connection_hash
+      PG.connect(host: hash[:host], port: hash[:port], user: hash[:username], password: hash[:password], dbname: database)
+    end
+
+    private
+
+    def admin
+      connection = connect(PrivateCluster.database)
+      yield connection
+    ensure
+      connection&.close
+    end
+  end
+end
+
+TestDatabase.create
+ActiveRecord::Base.establish_connection(TestDatabase.hash)

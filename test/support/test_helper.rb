@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+$LOAD_PATH.unshift(File.expand_path("../../lib", __dir__)) unless $LOAD_PATH.include?(File.expand_path("../../lib", __dir__))
+
+require "minitest/autorun"
+require "pg"
+require "pipeloader"
+require_relative "private_cluster"
+require_relative "database"
+require_relative "models"
+require_relative "schemas"
+require_relative "wire_counter"
+
+# A warning from our own code fails the test that caused it.
+module RaiseOurWarnings
+  def warn(message, ...)
+    raise "warning: #{message}" if message.include?("/lib/pipeloader") || message.include?("/test/")
+
+    super
+  end
+end
+Warning.extend(RaiseOurWarnings)
+Warning[:deprecated] = true
+
+# Parity first: what a schema answers with Pipeloader must be, byte by byte, what it answers without.
+class PipeloaderTest < Minitest::Test
+  # A test without an assertion fails.
+  def teardown
+    flunk "no assertion was made" if passed? && assertions.zero?
+  end
+
+  # Executes +query+ by both schemas and returns the answer (a Hash), which must be the same JSON.
+  #
+  # @param schemas [Array(Class, Class)] the plain one, the one with Pipeloader
+  def assert_same_answer(query, schemas = Schemas.pair, **options)
+    plain, piped = schemas.map { |schema| schema.execute(query, **options.transform_values { |it| it.is_a?(Proc) ? it.call : it }).to_h }
+    assert_equal JSON.generate(plain), JSON.generate(piped)
+    piped
+  end
+
+  # The block must take exactly +count+ round trips: bursts, and statements that go alone. Where it doesn't, the message
+  # shows what went when.
+  def assert_round_trips(count, message = nil, &block)
+    trips = WireCounter.trips(&block)
+    assert_equal count, trips.size, "#{message}\n#{trips.map.with_index(1) { |trip, i| "#{i}: #{trip.join("\n   ")}" }.join("\n")}"
+  end
+end
