@@ -71,6 +71,8 @@ end
 require "pipeloader/version"
 require "pipeloader/errors"
 require "pipeloader/loader"
+require "pipeloader/job"
+require "pipeloader/run"
 require "pipeloader/resolver_fiber"
 require "pipeloader/dynamic_state"
 require "pipeloader/response"

@@ -10,6 +10,10 @@ module Pipeloader
     # graphql-ruby's own default is no limit; 40,000 parked fibers end in "can't set a guard page" (vm.max_map_count).
     FIBER_LIMIT = 4096
 
+    # Until 2.5.11 graphql-ruby takes no object for a job, but a block.
+    TAKES_OBJECTS = GraphQL::Dataloader.instance_method(:append_job).parameters.any? { |kind, _| kind == :opt }
+    private_constant :TAKES_OBJECTS
+
     @classes = {}
 
     class << self
@@ -17,41 +21,44 @@ module Pipeloader
       #
       #: (Class, Integer?) -> Class
       def over(base, fiber_limit)
-        base = GraphQL::Dataloader if base <= GraphQL::Dataloader::NullDataloader
-        @classes[[base, fiber_limit]] ||= Class.new(base) do
+        @classes[[base, fiber_limit]] ||= Class.new(base <= GraphQL::Dataloader::NullDataloader ? GraphQL::Dataloader : base) do
           include Loader
           self.default_fiber_limit = fiber_limit || base.default_fiber_limit || FIBER_LIMIT
           self.default_nonblocking = base.default_nonblocking
+          # In which order the schema would work without us.
+          define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
         end
       end
     end
 
-    attr_reader :pipeloader_response, :pipeloader_base
+    # The Run that is going on; nil where nothing may park.
+    attr_reader :pipeloader_run
 
     # Also entered again from inside: by `run_isolated` (mutations), and by a query that a resolver executes.
     # The inner run shares the response (one set of levels), and starts from the state of the fiber that began it.
     def run(...)
       return super if Pipeloader.disabled?
 
-      outer_response, outer_base = @pipeloader_response, @pipeloader_base
+      outer = @pipeloader_run
       Response.within do |response|
-        @pipeloader_response = response
-        @pipeloader_base = DynamicState.new(response.query_caches)
+        @pipeloader_run = Run.new(response, depth_first: pipeloader_depth_first?) { @pending_jobs || [] }
         super(...)
       ensure
-        @pipeloader_base.install
+        @pipeloader_run.base.install
       end
     ensure
-      @pipeloader_response, @pipeloader_base = outer_response, outer_base
+      @pipeloader_run = outer
     end
 
-    def append_job(callable = nil, &job)
-      super(Job.new(self, callable || job))
+    def append_job(callable = nil, &block)
+      job = pipeloader_job(callable || block)
+      TAKES_OBJECTS ? super(job) : @pending_jobs.push(job)
+      nil
     end
 
     # AsyncDataloader doesn't queue this block by `append_job`.
     def run_isolated(&block)
-      super { Job.new(self, block).call }
+      super { pipeloader_job(block).call }
     end
 
     def yield(*)
@@ -65,16 +72,13 @@ module Pipeloader
       super.tap { |variables| variables.delete(ResolverFiber::KEY) }
     end
 
-    # One piece of graphql-ruby's work, in a fiber that may park.
-    class Job
-      def initialize(loader, work)
-        @loader = loader
-        @work = work
-      end
+    private
 
-      def call
-        ResolverFiber.occupy(@loader) { @work.call }
-      end
+    def pipeloader_job(work)
+      @pipeloader_run&.changed
+      parent = ResolverFiber.current&.job
+      # Jobs that no job asked for are the queries of a multiplex, and lazy values.
+      Job.new(self, work, parent, parent ? parent.next_index : @pipeloader_roots = (@pipeloader_roots || 0) + 1)
     end
   end
 end

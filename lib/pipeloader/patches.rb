@@ -8,6 +8,8 @@ module Pipeloader
       def install
         GraphQL::Dataloader::Source.prepend(DataloaderSource)
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
+        GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
+        GraphQL::Query::Context.prepend(QueryContext)
         ActiveSupport.on_load(:active_record) { Patches.install_on_active_record }
         ActiveSupport.on_load(:active_record_postgresqladapter) do
           prepend(PostgreSQLAdapter)
@@ -40,4 +42,6 @@ require "pipeloader/patches/relation"
 require "pipeloader/patches/isolated_execution_state"
 require "pipeloader/patches/dataloader_source"
 require "pipeloader/patches/relation_connection"
+require "pipeloader/patches/interpreter_runtime"
+require "pipeloader/patches/query_context"
 require "pipeloader/patches/graphql_batch"

@@ -12,18 +12,15 @@ module Pipeloader
       #: () -> ResolverFiber?
       def current = Thread.current[KEY]
 
-      # Runs the block as one job of +loader+ on the current fiber.
-      def occupy(loader)
-        return yield unless loader.pipeloader_response
+      # Runs the block as +job+ of +loader+ (nil: a source's fetch) on the current fiber.
+      def occupy(loader, job = nil)
+        return yield unless loader.pipeloader_run
 
         outer = Thread.current[KEY]
-        fiber = outer&.loader.equal?(loader) ? outer : (Thread.current[KEY] = new(loader))
-        fiber.begin_job
-        yield
+        fiber = outer && outer.loader.equal?(loader) ? outer : (Thread.current[KEY] = new(loader))
+        fiber.work(job) { yield }
       ensure
-        # A job that runs inside another's (a mutation field under AsyncDataloader) is not the end of the outer one.
-        fiber&.end_job
-        Thread.current[KEY] = outer unless outer.nil?
+        Thread.current[KEY] = outer if outer
       end
     end
 
@@ -32,40 +29,40 @@ module Pipeloader
 
     attr_reader :loader, :response
 
+    # The job that this fiber is at.
+    attr_reader :job
+
     def initialize(loader)
       @loader = loader
-      @response = loader.pipeloader_response
-      @base = loader.pipeloader_base
+      @run = loader.pipeloader_run
+      @response = @run.response
+      @base = @run.base
       @state = nil
       @jobs = 0
       @without_parking = 0
-      @replaying = @replay = nil
-      @waiting_for = nil
+      @awaits_turn = false
     end
 
     # Jobs begin and end with no block of user code open, so what differs from the start is there to stay
     # (`Current.user = …`) and is handed on to the fibers that start later. See DynamicState.
-    def begin_job
-      return unless (@jobs += 1) == 1
-
-      unless @state&.current?(@base)
-        @state = @base.fork
-        @state.install
-      end
-    end
-
-    def end_job
-      return unless (@jobs -= 1).zero?
-
-      @state.settle(@base)
-      @response.leave(self)
+    #
+    # (One job runs inside another where AsyncDataloader isolates a mutation field: not the end of the outer one.)
+    def work(job)
+      outer_job, @job = @job, job
+      enter if (@jobs += 1) == 1
+      yield
+    ensure
+      leave if (@jobs -= 1).zero?
+      @job = outer_job
     end
 
     # Lets the other fibers go on, under their own dynamic state.
     def away
       @state.capture
+      @run.left(self)
       yield
     ensure
+      @run.back(self)
       @state.install
     end
 
@@ -107,6 +104,18 @@ module Pipeloader
       end
     end
 
+    # Returns when every job is done that a serial run would have come to before this one. For a field that failed.
+    def await_turn
+      return if @job.nil? || !parks?
+
+      @awaits_turn = true
+      @loader.yield(nil) until @run.turn?(@job)
+    ensure
+      @awaits_turn = false
+    end
+
+    def awaits_turn? = @awaits_turn
+
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting:
     # both read, as they would one after the other.
     def wait_for(flight)
@@ -129,5 +138,20 @@ module Pipeloader
     protected
 
     attr_reader :waiting_for
+
+    private
+
+    def enter
+      return if @state&.current?(@base)
+
+      @state = @base.fork
+      @state.install
+    end
+
+    def leave
+      @run.changed unless @awaits_turn
+      @state.settle(@base)
+      @response.leave(self)
+    end
   end
 end

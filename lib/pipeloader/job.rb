@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One piece of graphql-ruby's work (a field, a list item), run in a fiber that may park, and its place in the order in
+  # which a serial run would come to it.
+  class Job
+    attr_reader :parent, :index
+
+    # @param parent [Job, nil] the job that asked for this one
+    # @param index [Integer] how many its parent had asked for before
+    def initialize(loader, work, parent, index)
+      @loader = loader
+      @work = work
+      @parent = parent
+      @index = index
+      @children = 0
+      @finished = false
+    end
+
+    def call
+      ResolverFiber.occupy(@loader, self) { @work.call }
+    ensure
+      @finished = true
+    end
+
+    def finished? = @finished
+
+    def next_index = @children += 1
+
+    # Without a dataloader graphql-ruby runs each job where it is asked for, so depth first, and goes on after it with the
+    # job that asked: [0, 1, 5], [0, 1], [0], [1].
+    #
+    #: (Job) -> Integer
+    def compare_in_depth(other)
+      order = path <=> other.path
+      shared = [path.size, other.path.size].min
+      path.first(shared) == other.path.first(shared) ? -order : order
+    end
+
+    # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5].
+    #
+    #: (Job) -> Integer
+    def compare_in_queue(other)
+      [path.size, path] <=> [other.path.size, other.path]
+    end
+
+    def path = @path ||= [*parent&.path, index]
+  end
+end

@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: GraphQL::Execution::Interpreter::Runtime
+    # Since:: graphql 2.5.2
+    # Why no public seam does it:: every value comes through here before it is written to the response, and errors are
+    #   listed, and parents nulled, in the order in which they come. See Run.
+    # Falls through when:: the value is no failure, or the current fiber is not a resolver's.
+    module InterpreterRuntime
+      def continue_value(value, field, is_non_null, ast_node, result_name, selection_result) # rubocop:disable Metrics/ParameterLists
+        case value
+        when nil then ResolverFiber.current&.await_turn if is_non_null
+        when GraphQL::Error then ResolverFiber.current&.await_turn
+        when Array then ResolverFiber.current&.await_turn if value.first.is_a?(GraphQL::ExecutionError)
+        end
+        super
+      end
+    end
+  end
+end

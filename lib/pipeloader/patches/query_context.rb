@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: GraphQL::Query::Context
+    # Since:: graphql 2.5.2
+    # Why no public seam does it:: a resolver may list an error without returning it; see InterpreterRuntime.
+    # Falls through when:: the current fiber is not a resolver's.
+    module QueryContext
+      def add_error(error)
+        ResolverFiber.current&.await_turn
+        super
+      end
+    end
+  end
+end

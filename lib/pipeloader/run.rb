@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One call of a dataloader's `run`: the dynamic state that its fibers start from, and who goes first when fields fail.
+  #
+  # Answers don't depend on the order in which fibers end; failures do. graphql-ruby lists errors as they come, the first
+  # nil in a non-null field decides for all its siblings, and what comes after it isn't even run. So a field that failed
+  # waits its *turn*: until no job is unfinished that a serial run would have come to before. Then it finds what it
+  # would have found there. Fields that don't fail know nothing of this.
+  class Run
+    attr_reader :response, :base
+
+    # @param queued [Proc] returns the jobs that nobody has begun
+    # @param depth_first [Boolean] the serial order: see Job
+    def initialize(response, depth_first:, &queued)
+      @response = response
+      @base = DynamicState.new(response.query_caches)
+      @queued = queued
+      @compare = depth_first ? :compare_in_depth : :compare_in_queue
+      @away = {}.compare_by_identity # fibers that have let others go on
+    end
+
+    def left(fiber)
+      @away[fiber] = true
+      @line = nil unless fiber.awaits_turn?
+    end
+
+    def back(fiber) = @away.delete(fiber)
+
+    # The jobs in line have changed.
+    def changed = @line = nil
+
+    # True if nothing that is unfinished comes before +job+.
+    def turn?(job)
+      line = (@line ||= in_line)
+      line.pop while line.last&.finished?
+      line.empty? || line.last.public_send(@compare, job) >= 0
+    end
+
+    private
+
+    # Unfinished jobs, the first one last.
+    def in_line
+      (@away.keys.filter_map(&:job) + @queued.call.grep(Job)).sort { |a, b| b.public_send(@compare, a) }
+    end
+  end
+end
