@@ -16,6 +16,8 @@ module Pipeloader
 
     attr_reader :adapter, :reads
 
+    def response = @level.response
+
     def initialize(adapter, level)
       @adapter = adapter
       @level = level
@@ -27,7 +29,7 @@ module Pipeloader
     end
 
     # True where the fiber's thread is the one that gathers: an adapter can be shared by threads (transactional tests).
-    def gathered_here? = @level.response.thread.equal?(Thread.current)
+    def gathered_here? = response.thread.equal?(Thread.current)
 
     #: (Array[Burst]) -> void
     def run(others = [])
@@ -55,7 +57,7 @@ module Pipeloader
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
-      statements = statements_for(unanswered)
+      statements = statements_for(in_order(unanswered, connection))
       return if statements.empty?
 
       through_pipeline(connection, statements) { run_others }
@@ -94,6 +96,14 @@ module Pipeloader
     def run_others
       others, @others = @others, []
       Burst.run(others)
+    end
+
+    # Inside a transaction a read that fails ends it for all that come after, so they go in the order of a serial run: not
+    # quite the one in which fibers park (a field with arguments is resolved by a later job).
+    def in_order(reads, connection)
+      return reads if connection.transaction_status == PG::PQTRANS_IDLE || reads.any? { |read| read.job.nil? }
+
+      reads.sort { |read, other| read.job.compare(other.job) }
     end
 
     # Equal reads become one statement, where that can't be noticed.
@@ -138,7 +148,7 @@ module Pipeloader
       @payload = { connection: @adapter, position: @level.position, reads: reads, statements: 0, bytes_sent: 0,
                    bytes_received: 0 }
       ActiveSupport::Notifications.instrument("burst.pipeloader", @payload) { yield }
-      @level.response.count(@payload)
+      response.count(@payload)
     end
 
     def tally(pipeline)

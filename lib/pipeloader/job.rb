@@ -27,6 +27,17 @@ module Pipeloader
 
     def next_index = @children += 1
 
+    # <=> by the serial order of the schema, as it is without Pipeloader.
+    #
+    #: (Job) -> Integer
+    def compare(other) = @loader.pipeloader_depth_first? ? compare_in_depth(other) : compare_in_queue(other)
+
+    protected
+
+    def path = @path ||= [*parent&.path, index]
+
+    private
+
     # Without a dataloader graphql-ruby runs each job where it is asked for, so depth first, and goes on after it with the
     # job that asked: [0, 1, 5], [0, 1], [0], [1].
     #
@@ -44,6 +55,5 @@ module Pipeloader
       [path.size, path] <=> [other.path.size, other.path]
     end
 
-    def path = @path ||= [*parent&.path, index]
   end
 end

@@ -14,6 +14,9 @@ module Pipeloader
     TAKES_OBJECTS = GraphQL::Dataloader.instance_method(:append_job).parameters.any? { |kind, _| kind == :opt }
     private_constant :TAKES_OBJECTS
 
+    NO_JOBS = [].freeze
+    private_constant :NO_JOBS
+
     @classes = {}
 
     class << self
@@ -41,7 +44,7 @@ module Pipeloader
 
       outer = @pipeloader_run
       Response.within do |response|
-        @pipeloader_run = Run.new(response, depth_first: pipeloader_depth_first?) { @pending_jobs || [] }
+        @pipeloader_run = Run.new(response) { pipeloader_queue }
         super(...)
       ensure
         @pipeloader_run.base.install
@@ -72,7 +75,13 @@ module Pipeloader
       super.tap { |variables| variables.delete(ResolverFiber::KEY) }
     end
 
+    # How many jobs nobody has begun.
+    def pipeloader_queued = pipeloader_queue.size
+
     private
+
+    # AsyncDataloader keeps its jobs elsewhere, and begins all of them before any fiber goes on.
+    def pipeloader_queue = @pending_jobs || NO_JOBS
 
     def pipeloader_job(work)
       @pipeloader_run&.changed

@@ -17,6 +17,9 @@ module Pipeloader
 
     attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at
 
+    # The Job that asked for it; nil for a source's fetch.
+    attr_accessor :job
+
     # When its burst has brought it: the number of that burst in the response, and how long the fiber was parked.
     attr_reader :position, :wait
 

@@ -22,6 +22,15 @@ module Pipeloader
       ensure
         Thread.current[KEY] = outer if outer
       end
+
+      # Runs the block, a read, for a fiber of user code's own (Enumerator#next) while +burst+ is being gathered.
+      def stand_by(burst)
+        fiber = Thread.current[KEY] = Bystander.new(burst.response)
+        yield
+      ensure
+        Thread.current[KEY] = nil
+        fiber.go
+      end
     end
 
     # The Read that ActiveRecord is working on, if its burst brought it.
@@ -98,7 +107,7 @@ module Pipeloader
     #: (Read) -> void
     def park(read)
       level = @response.gather(read, self)
-      @loader.yield(nil) if parks?
+      let_others_gather(read) if parks?
       until read.answered?
         level.busy? ? @loader.yield(nil) : level.send_off
       end
@@ -141,6 +150,17 @@ module Pipeloader
 
     private
 
+    # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
+    # still queued are waited for; unless the limit of fibers is what keeps them there.
+    def let_others_gather(read)
+      queued = nil
+      loop do
+        @loader.yield(nil)
+        before, queued = queued, @loader.pipeloader_queued
+        break if read.answered? || queued.zero? || queued == before
+      end
+    end
+
     def enter
       return if @state&.current?(@base)
 
@@ -153,5 +173,16 @@ module Pipeloader
       @state.settle(@base)
       @response.leave(self)
     end
+  end
+
+  # A fiber that no loader knows, so that it can't park: its read goes at once, and takes along what is gathered.
+  class Bystander < ResolverFiber
+    def initialize(response) # rubocop:disable Lint/MissingSuper
+      @response = response
+    end
+
+    def parks? = false
+    def job = nil
+    def go = @response.leave(self)
   end
 end

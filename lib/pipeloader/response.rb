@@ -45,6 +45,7 @@ module Pipeloader
     #: (Read, ResolverFiber) -> Level
     def gather(read, fiber)
       hold(read.adapter.pool, fiber)
+      read.job = fiber.job
       level = @level ||= Level.new(self, @position += 1)
       level << read
       level

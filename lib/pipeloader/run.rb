@@ -11,12 +11,10 @@ module Pipeloader
     attr_reader :response, :base
 
     # @param queued [Proc] returns the jobs that nobody has begun
-    # @param depth_first [Boolean] the serial order: see Job
-    def initialize(response, depth_first:, &queued)
+    def initialize(response, &queued)
       @response = response
       @base = DynamicState.new(response.query_caches)
       @queued = queued
-      @compare = depth_first ? :compare_in_depth : :compare_in_queue
       @away = {}.compare_by_identity # fibers that have let others go on
     end
 
@@ -34,14 +32,14 @@ module Pipeloader
     def turn?(job)
       line = (@line ||= in_line)
       line.pop while line.last&.finished?
-      line.empty? || line.last.public_send(@compare, job) >= 0
+      line.empty? || line.last.compare(job) >= 0
     end
 
     private
 
     # Unfinished jobs, the first one last.
     def in_line
-      (@away.keys.filter_map(&:job) + @queued.call.grep(Job)).sort { |a, b| b.public_send(@compare, a) }
+      (@away.keys.filter_map(&:job) + @queued.call.grep(Job)).sort { |a, b| b.compare(a) }
     end
   end
 end

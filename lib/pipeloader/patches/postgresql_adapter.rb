@@ -36,6 +36,11 @@ module Pipeloader
 
       def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
+        if fiber.nil? && @pipeloader_gathering&.gathered_here?
+          return ResolverFiber.stand_by(@pipeloader_gathering) do
+            select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
+          end
+        end
         if fiber.nil? || async || name == "SCHEMA" || !fiber.response.outside_new_transactions?(self)
           return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
         end
