@@ -92,6 +92,16 @@ class ConnectionsTest < PipeloaderTest
     assert_equal plain, piped
   end
 
+  # The fiber that took the connection is the first to leave its block; the others are still in theirs.
+  def test_a_connection_stays_until_the_last_has_left
+    plain, piped = Schemas.resolve(3) do |index|
+      Post.with_connection { |connection| [connection.select_value("SELECT #{index}"), connection.in_use?] }
+    end
+    assert_equal plain, piped
+    assert_equal [0, true], piped.first
+    assert_equal 0, busy_connections
+  end
+
   def test_connections_go_back_after_an_error_escapes
     query = Class.new(GraphQL::Schema::Object) do
       graphql_name "Query"
