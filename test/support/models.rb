@@ -44,7 +44,7 @@ class Post < ActiveRecord::Base
   belongs_to :editor, class_name: "User", optional: true
   has_many :comments, -> { order(:id) }
   has_many :top_comments, -> { where("score > 5").order(score: :desc, id: :asc).limit(2) }, class_name: "Comment"
-  has_many :commenters, -> { order(:id).distinct }, through: :comments
+  has_many :commenters, -> { reorder(:id).distinct }, through: :comments
   has_many :taggings
   has_many :tags, -> { order(:name) }, through: :taggings
   has_many :attachments, -> { order(:id) }, as: :attachable

@@ -14,7 +14,7 @@ require_relative "wire_counter"
 # A warning from our own code fails the test that caused it.
 module RaiseOurWarnings
   def warn(message, ...)
-    raise "warning: #{message}" if message.include?("/lib/pipeloader") || message.include?("/test/")
+    raise "warning: #{message}" if message.match?(%r{(?:\A|/)(?:lib/pipeloader|test/)})
 
     super
   end
