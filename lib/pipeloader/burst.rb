@@ -63,7 +63,7 @@ module Pipeloader
       through_pipeline(connection, statements) { run_others }
       repair(connection, statements.select(&:repairable?))
     ensure
-      deliver(statements) if statements
+      deliver(statements, connection) if statements
     end
 
     # One more try, unprepared, for statements that the server no longer knows or whose plan has changed (DEALLOCATE ALL,
@@ -75,7 +75,7 @@ module Pipeloader
       repaired = lost.map(&:without_name)
       through_pipeline(connection, repaired)
     ensure
-      deliver(repaired) if repaired
+      deliver(repaired, connection) if repaired
     end
 
     def through_pipeline(connection, statements)
@@ -136,11 +136,15 @@ module Pipeloader
       end
     end
 
-    def deliver(statements)
+    def deliver(statements, connection)
       statements.each do |statement|
         next unless statement.answered?
 
-        statement.reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
+        # In a transaction that it ended, a failure is the first read's only: an equal one that came after finds the
+        # transaction aborted, and is sent again to hear that.
+        alone = statement.failed? && connection.transaction_status == PG::PQTRANS_INERROR
+        reads = alone ? statement.reads.first(1) : statement.reads
+        reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
       end
     end
 

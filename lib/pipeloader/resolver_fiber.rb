@@ -46,6 +46,7 @@ module Pipeloader
       @run = loader.pipeloader_run
       @response = @run.response
       @base = @run.base
+      FieldPosition.adopt(@run.field_positions)
       @state = nil
       @jobs = 0
       @without_parking = 0
@@ -66,10 +67,10 @@ module Pipeloader
     end
 
     # Lets the other fibers go on, under their own dynamic state.
-    def away
+    def away(&block)
       @state.capture
       @run.left(self)
-      yield
+      FieldPosition.keep(&block)
     ensure
       @run.back(self)
       @state.install

@@ -8,12 +8,13 @@ module Pipeloader
   # waits its *turn*: until no job is unfinished that a serial run would have come to before. Then it finds what it
   # would have found there. Fields that don't fail know nothing of this.
   class Run
-    attr_reader :response, :base
+    attr_reader :response, :base, :field_positions
 
     # @param queued [Proc] returns the jobs that nobody has begun
     def initialize(response, &queued)
       @response = response
       @base = DynamicState.new(response.query_caches)
+      @field_positions = FieldPosition.of_run
       @queued = queued
       @away = {}.compare_by_identity # fibers that have let others go on
     end

@@ -51,6 +51,8 @@ module Pipeloader
 
     def answered? = @answered
 
+    def failed? = !@error.nil? || !sqlstate.nil?
+
     # True once the server knows +name+.
     def prepared? = @prepared
 

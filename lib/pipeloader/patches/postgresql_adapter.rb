@@ -26,8 +26,9 @@ module Pipeloader
 
       # Plain SELECTs, VALUES and the like. A WITH that writes isn't one; and in the extended protocol, the only one
       # that a pipeline has, there are no several statements in one string.
-      PLAIN = /\A[\s(]*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))/mi
-      private_constant :PLAIN
+      PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))}mi
+      QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
+      private_constant :PLAIN, :QUOTED
 
       # ActiveRecord 7.2 prepares no statement without binds; later ones do.
       PREPARES_WITHOUT_BINDS = !ActiveRecord::ConnectionAdapters::AbstractAdapter
@@ -138,9 +139,14 @@ module Pipeloader
       end
 
       def pipeloader_plain?(sql)
-        PLAIN.match?(sql) && !sql.include?(";") && ActiveRecord.db_warnings_action.nil?
+        PLAIN.match?(sql) && pipeloader_one_statement?(sql) && ActiveRecord.db_warnings_action.nil?
       rescue ArgumentError # invalid encoding: ActiveRecord's error
         false
+      end
+
+      # A semicolon in a literal is none; where backslashes could quote a quote, nothing is sure.
+      def pipeloader_one_statement?(sql)
+        !sql.include?(";") || (!sql.include?("\\") && !sql.gsub(QUOTED, "").rstrip.delete_suffix(";").include?(";"))
       end
 
       def pipeloader_query_cached?(sql, binds)

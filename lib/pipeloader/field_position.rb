@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Which field of the response graphql-ruby is at: what `context[:current_path]` and an error's path are made from. Before
+  # 2.6 its jobs pass the object that says so from fiber to fiber, while others look for it in the fiber's storage. So all
+  # fibers of a run share one, as if they were a single fiber, and one that parks finds it as it left it.
+  module FieldPosition
+    ATTRIBUTES = %i[current_result current_result_name current_field current_arguments was_authorized_by_scope_items].freeze
+    SHARED = GraphQL::VERSION.start_with?("2.5.")
+    private_constant :ATTRIBUTES, :SHARED
+
+    class << self
+      # What the fibers of a run that begins now will share: {GraphQL::Query => current state}
+      def of_run
+        Fiber[:__graphql_runtime_info] || {}.compare_by_identity if SHARED
+      end
+
+      def adopt(states)
+        Fiber[:__graphql_runtime_info] = states if states
+      end
+
+      # Yields, and puts every query's position back to what it was.
+      def keep
+        return yield unless SHARED && (states = Fiber[:__graphql_runtime_info])
+
+        kept = states.values.to_h { |state| [state, ATTRIBUTES.map { |name| state.public_send(name) }] }
+        begin
+          yield
+        ensure
+          kept.each { |state, values| ATTRIBUTES.zip(values) { |name, value| state.public_send(:"#{name}=", value) } }
+        end
+      end
+    end
+  end
+end
