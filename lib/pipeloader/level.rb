@@ -9,7 +9,7 @@ module Pipeloader
       @response = response
       @position = position
       @bursts = {}.compare_by_identity # {adapter => Burst}
-      @busy = false
+      @sending = Mutex.new
     end
 
     def <<(read)
@@ -18,19 +18,18 @@ module Pipeloader
       burst << read
     end
 
-    # True while it is being sent. (Other fibers run meanwhile only under a fiber scheduler.)
-    def busy? = @busy
-
     # Sends every read that has no answer yet: all bursts before any is waited for. Usually all are answered then. Where
     # an interrupt, or the bound on bytes held, left some out, the next of their fibers that wakes calls this again.
     #
+    # Under a fiber scheduler others go on while this one waits for the server: they stand in line here, and have their
+    # answers when they get in.
+    #
     #: () -> void
     def send_off
-      @response.close_level(self)
-      @busy = true
-      Burst.run(@bursts.values)
-    ensure
-      @busy = false
+      @sending.synchronize do
+        @response.close_level(self)
+        Burst.run(@bursts.values)
+      end
     end
 
     # Nobody will wake: the response has ended by an exception.

@@ -109,9 +109,7 @@ module Pipeloader
     def park(read)
       level = @response.gather(read, self)
       let_others_gather(read) if parks?
-      until read.answered?
-        level.busy? ? @loader.yield(nil) : level.send_off
-      end
+      level.send_off until read.answered?
     end
 
     # Returns when every job is done that a serial run would have come to before this one. For a field that failed.
@@ -126,10 +124,10 @@ module Pipeloader
 
     def awaits_turn? = @awaits_turn
 
-    # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting:
-    # both read, as they would one after the other.
+    # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
+    # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.
     def wait_for(flight)
-      return if flight.pilot.equal?(self) || !parks? || flight.pilot.waits_for?(self)
+      return if flight.pilot.equal?(self) || !parks? || flight.pilot.waits_for?(self) || @response.in_new_transaction?
 
       @waiting_for = flight.pilot
       @loader.yield(nil) until flight.landed?

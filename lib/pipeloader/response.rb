@@ -32,7 +32,8 @@ module Pipeloader
       @context = ActiveSupport::IsolatedExecutionState.context
       @thread = Thread.current
       @counters = Counters.for_current_queries
-      @transactions = {}.compare_by_identity
+      @transactions = {}.compare_by_identity # {adapter => how many were open before}
+      @locked = []
       @holds = {}.compare_by_identity # {pool => Hold}
       @leased_before = {}.compare_by_identity
       @query_caches = []
@@ -58,7 +59,24 @@ module Pipeloader
 
     # A read may wait for others unless a resolver opened a transaction around it: they would end up inside.
     def outside_new_transactions?(adapter)
-      adapter.open_transactions <= @transactions.fetch(adapter) { @transactions[adapter] = adapter.pinned ? 1 : 0 }
+      adapter.open_transactions <= (@transactions[adapter] || meet(adapter))
+    end
+
+    def in_new_transaction?
+      @transactions.any? { |adapter, depth| adapter.open_transactions > depth }
+    end
+
+    # Takes note of a connection when it is first used in this response.
+    #
+    # Under a fiber scheduler (AsyncDataloader) a fiber that waits for the server lets the others go on, and they share
+    # its connection: then it needs the lock that ActiveRecord gives to connections that are shared.
+    #
+    # @return [Integer] how many transactions were open on it before
+    def meet(adapter, depth = adapter.pinned ? 1 : 0)
+      @transactions[adapter] ||= begin
+        lock(adapter) if Fiber.current_scheduler && !adapter.lock.is_a?(::Monitor)
+        depth
+      end
     end
 
     # A job has ended: connections that it alone used go back to their pool.
@@ -74,14 +92,20 @@ module Pipeloader
     def close
       @level&.abandon
       @holds.each_value(&:release)
+      @locked.each { |adapter| adapter.lock_thread = nil }
     end
 
     private
 
+    def lock(adapter)
+      adapter.lock_thread = Fiber.current
+      @locked << adapter
+    end
+
     def begin_with(pool)
       @query_caches << pool.query_cache if pool.respond_to?(:query_cache)
       connection = pool.active_connection? or return
-      @transactions[connection] = connection.open_transactions
+      meet(connection, connection.open_transactions)
       @leased_before[pool] = true
     end
 

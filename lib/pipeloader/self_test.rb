@@ -26,6 +26,7 @@ module Pipeloader
       def unprepared? = false
       def fetch = NoColumns.new
       def response = self
+      def meet(_adapter) = nil
       # Parks nothing: this one is past the pipeline.
       def outside_new_transactions?(_adapter) = false
     end

@@ -67,7 +67,9 @@ module Pipeloader
       # Hands the burst's result over, once; anything else that goes to the server lets the gathered reads go first: a
       # write must not be seen by what was asked for before it.
       def with_raw_connection(allow_retry: false, materialize_transactions: true, &block)
-        if (read = Thread.current[ResolverFiber::KEY]&.take_replay)
+        fiber = Thread.current[ResolverFiber::KEY]
+        fiber&.response&.meet(self)
+        if (read = fiber&.take_replay)
           failure = read.failure
           raise failure if failure
 
@@ -82,6 +84,7 @@ module Pipeloader
       end
 
       def transaction(...)
+        ResolverFiber.current&.response&.meet(self)
         pipeloader_send_gathered
         super
       end
