@@ -92,7 +92,7 @@ module Pipeloader
         sync if @unsynced
         cancel_until_empty
         leave if @in_flight.empty?
-      rescue PG::Error
+      rescue PG::Error, SystemCallError, IOError
         # Not empty, and known as such: see #stuck?.
       end
     end
@@ -124,6 +124,11 @@ module Pipeloader
     rescue ArgumentError, TypeError, EncodingError, RangeError => e
       # pg couldn't encode the SQL or a parameter. That is this read's error, as it would be without us.
       statement.refuse(e)
+    rescue PG::UnableToSend => e
+      # More than 65,535 parameters, say: nothing was sent.
+      raise unless @connection.status == PG::CONNECTION_OK
+
+      statement.refuse(e)
     end
 
     def flush_now
@@ -136,9 +141,13 @@ module Pipeloader
       @unsynced = false
     end
 
-    def receive(clearing: false)
+    def receive
       @connection.async_flush
       @connection.block if @connection.is_busy
+      take_what_came
+    end
+
+    def take_what_came(clearing: false)
       nothing = 0
       until @in_flight.empty? || @connection.is_busy
         result = @connection.sync_get_result
@@ -160,11 +169,18 @@ module Pipeloader
     # With a Sync after each statement a cancel ends but the one that is running, hence again and again.
     def cancel_until_empty
       deadline = now + CLEARING
-      until @in_flight.empty? || now > deadline
-        @connection.cancel
+      until @in_flight.empty? || (left = deadline - now).negative?
+        cancel(left)
         @connection.sync_flush
-        receive(clearing: true) if @connection.block(CANCEL_EVERY)
+        take_what_came(clearing: true) if @connection.block(CANCEL_EVERY)
       end
+    end
+
+    # Goes by a connection of its own, which may be as stuck as this one: in a thread, which can be left behind.
+    def cancel(limit)
+      canceller = Thread.new { @connection.cancel }
+      canceller.report_on_exception = false
+      canceller.kill unless canceller.join(limit)
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -74,7 +74,7 @@ module Pipeloader
 
     # @return [PG::Result], or raises what the server answered instead: PG::Error
     def fetch
-      raise @error if @error
+      raise @error if @error && !unprepared? # PREPARE's own error comes first, as it does serially
 
       @result.check
       @result
