@@ -70,6 +70,10 @@ end
 
 require "pipeloader/version"
 require "pipeloader/errors"
+require "pipeloader/self_test"
+
+Pipeloader::SelfTest.run_on_graphql
+
 require "pipeloader/loader"
 require "pipeloader/job"
 require "pipeloader/run"
@@ -87,7 +91,6 @@ ActiveSupport.on_load(:active_record_postgresqladapter) { require "pipeloader/pi
 require "pipeloader/replay"
 require "pipeloader/instrumentation"
 require "pipeloader/log_subscriber"
-require "pipeloader/self_test"
 require "pipeloader/patches"
 
 Pipeloader::Patches.install

@@ -1,12 +1,37 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Proves, when the PostgreSQL adapter is loaded, that a read still reaches the two methods that everything rests on,
-  # by sending one through an adapter that is connected to nothing. A renamed method would otherwise mean that all reads
-  # go one by one, and nobody knows.
+  # Proves at load that the hosts still have what parking rests on, and that a read still reaches it: one is sent through
+  # an adapter that is connected to nothing. A renamed method would otherwise mean that all reads go one by one, and
+  # nobody knows.
   module SelfTest
-    # As much of a PG::Result as ActiveRecord looks at when there are no columns.
-    class NoColumns
+    # Methods of the hosts, most of them private, that we call or override.
+    ADAPTER = %i[to_sql_and_binds type_casted_binds arel_from_relation sql_key update_typemap_for_default_timezone verified!
+                 query_cache open_transactions transaction begin_transaction throw_away! lock_thread= pinned].freeze
+    POOL = %i[connection_lease release_connection active_connection? query_cache].freeze
+    DATALOADER = %i[run yield append_job run_isolated get_fiber_variables].freeze
+
+    # Stands for the fiber, for its response, and for a read that its burst has brought: a result without columns.
+    class Probe
+      attr_reader :replaying
+
+      def response = self
+      def meet(_adapter) = 0
+      def outside_new_transactions?(_adapter) = false
+
+      def take_replay
+        return if @taken
+
+        @taken = true
+        self
+      end
+
+      def taken? = @taken
+      def failure = nil
+      def statement = self
+      def unprepared? = false
+      def fetch = self
+
       def fields = []
       def values = []
       def count = 0
@@ -15,38 +40,50 @@ module Pipeloader
       def clear = nil
     end
 
-    # Stands for the fiber, and for the read that its burst has brought.
-    class Probe
-      attr_reader :replaying
-
-      def take_replay = (@taken ? nil : (@taken = true) && self)
-      def taken? = @taken
-      def failure = nil
-      def statement = self
-      def unprepared? = false
-      def fetch = NoColumns.new
-      def response = self
-      def meet(_adapter) = nil
-      # Parks nothing: this one is past the pipeline.
-      def outside_new_transactions?(_adapter) = false
-    end
-
     class << self
+      # Called by the patch of the adapter, when that is loaded.
+      #
       #: (Class) -> void
       def run(adapter_class)
-        check_signatures(adapter_class)
+        check_methods(adapter_class, ADAPTER)
+        check_methods(ActiveRecord::ConnectionAdapters::ConnectionPool, POOL)
+        check_keywords(adapter_class, :select_all)
+        check_keywords(adapter_class, :with_raw_connection)
         probe = Probe.new
         read_through(unconnected(adapter_class), probe)
         fail_with("select_all no longer reaches with_raw_connection") unless probe.taken?
       end
 
+      # Called when the gem is loaded.
+      #
+      #: () -> void
+      def run_on_graphql
+        check_methods(GraphQL::Dataloader, DATALOADER)
+        check_methods(GraphQL::Dataloader::Source, %i[run_pending_keys])
+        check_methods(GraphQL::Execution::Interpreter::Runtime, %i[continue_value])
+        check_methods(GraphQL::Pagination::RelationConnection, %i[load_nodes limited_nodes has_next_page has_previous_page])
+      end
+
       private
+
+      def check_methods(owner, names)
+        missing = names.reject { |name| owner.method_defined?(name) || owner.private_method_defined?(name) }
+        fail_with("#{owner} has no #{missing.join(", ")}") if missing.any?
+      end
+
+      # A keyword that the host has and our override doesn't pass on.
+      def check_keywords(adapter_class, name)
+        ours, host = [name, :"pipeloader_host_#{name}"].map do |it|
+          adapter_class.instance_method(it).parameters.filter_map { |kind, keyword| keyword if %i[key keyreq].include?(kind) }
+        end
+        fail_with("#{name} takes #{(host - ours).join(", ")}") unless (host - ours).empty?
+      end
 
       def read_through(adapter, probe)
         outer, Thread.current[ResolverFiber::KEY] = ResolverFiber.current, probe
         adapter.select_all("SELECT")
       rescue StandardError => e
-        fail_with("a read failed on its way: #{e.class}: #{e.message}")
+        fail_with("a read failed on its way (#{e.class}: #{e.message})")
       ensure
         Thread.current[ResolverFiber::KEY] = outer
       end
@@ -58,26 +95,10 @@ module Pipeloader
         end
       end
 
-      def check_signatures(adapter_class)
-        %i[select_all with_raw_connection].each do |name|
-          ours = PatchedSignature.of(Patches::PostgreSQLAdapter, name)
-          host = PatchedSignature.of(adapter_class.instance_method(name).super_method, name)
-          fail_with("#{name} takes #{host.inspect}, not #{ours.inspect}") unless (host - ours).empty?
-        end
-      end
-
       def fail_with(what)
-        raise IncompatibleHostError, "Pipeloader #{VERSION} doesn't know ActiveRecord #{ActiveRecord.version} with graphql " \
-                                     "#{GraphQL::VERSION}: #{what}. Update pipeloader, or keep to the versions in its gemspec."
-      end
-    end
-
-    # Keywords and required arguments of a method, without those that a `(...)` in between hides.
-    module PatchedSignature
-      def self.of(owner, name)
-        method = owner.is_a?(Module) ? owner.instance_method(name) : owner
-        method = method.super_method while method.super_method && method.parameters.any? { |kind, _| kind == :rest }
-        method.parameters.reject { |kind, _| %i[block rest keyrest].include?(kind) }.map(&:last)
+        raise IncompatibleHostError,
+              "Pipeloader #{VERSION} doesn't know ActiveRecord #{ActiveRecord.version} with graphql #{GraphQL::VERSION}: #{what}. " \
+              "Update pipeloader, or keep to the versions that its gemspec names."
       end
     end
   end

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+require_relative "../support/test_helper"
+require "open3"
+
+# What we rely on in the hosts, and that a host which changed is noticed when the gem is loaded.
+class ContractTest < PipeloaderTest
+  ADAPTER = ActiveRecord::ConnectionAdapters::PostgreSQLAdapter
+
+  def test_overrides_take_what_the_host_takes
+    { select_all: ADAPTER, with_raw_connection: ADAPTER }.each do |name, owner|
+      ours = Pipeloader::Patches::PostgreSQLAdapter.instance_method(name).parameters.reject { |kind, _| kind == :block }
+      host = owner.instance_method(:"pipeloader_host_#{name}").parameters.reject { |kind, _| kind == :block }
+      assert_equal host, ours, name
+    end
+    { continue_value: [GraphQL::Execution::Interpreter::Runtime, Pipeloader::Patches::InterpreterRuntime] }.each do |name, (host, ours)|
+      assert_equal host.instance_method(name).super_method.parameters, ours.instance_method(name).parameters, name
+    end
+  end
+
+  def test_only_names_with_our_prefix_are_added
+    [ADAPTER, ActiveRecord::Relation, ActiveRecord::Associations::Association].each do |host|
+      patches = host.ancestors.select { |it| it.name.to_s.start_with?("Pipeloader::") }
+      refute_empty patches
+      known = host.ancestors.drop_while { |it| it.name.to_s.start_with?("Pipeloader::") }
+      patches.each do |patch|
+        added = (patch.instance_methods(false) + patch.private_instance_methods(false)).reject do |name|
+          known.any? { |it| it.method_defined?(name) || it.private_method_defined?(name) }
+        end
+        # ActiveRecord 7.2 has no `instrumenter` to override; our method is never called there.
+        assert_empty(added.reject { |name| name.start_with?("pipeloader_") || name == :instrumenter })
+      end
+    end
+  end
+
+  # Each in a process of its own: a host in which one thing is another.
+  CHANGES = {
+    "select_all takes a new keyword" => [<<~RUBY, "select_all takes shape"],
+      require "active_record/connection_adapters/abstract/database_statements"
+      ActiveRecord::ConnectionAdapters::QueryCache.prepend(Module.new do
+        def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false, shape: nil) = super(arel, name, binds)
+      end)
+    RUBY
+    "select_all goes another way" => [<<~RUBY, "no longer reaches with_raw_connection"],
+      module ActiveRecord::ConnectionAdapters::DatabaseStatements
+        def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false) = ActiveRecord::Result.empty
+      end
+    RUBY
+    "a private method is gone" => [<<~RUBY, "has no to_sql_and_binds"],
+      ActiveRecord::ConnectionAdapters::DatabaseStatements.send(:undef_method, :to_sql_and_binds)
+    RUBY
+    "the dataloader has no append_job" => [<<~RUBY, "has no append_job"]
+      require "graphql"
+      GraphQL.const_get(:Schema)
+      GraphQL::Dataloader.send(:undef_method, :append_job)
+    RUBY
+  }.freeze
+
+  CHANGES.each do |name, (change, message)|
+    define_method(:"test_#{name.tr(" ", "_")}") do
+      output = boot(<<~RUBY)
+        require "active_record"
+        require "active_record/connection_adapters/abstract_adapter"
+        #{change}
+        require "pipeloader"
+        require "active_record/connection_adapters/postgresql_adapter"
+      RUBY
+      assert_includes output, "IncompatibleHostError"
+      assert_includes output, message
+      assert_includes output, "ActiveRecord #{ActiveRecord.version}"
+      assert_includes output, "graphql #{GraphQL::VERSION}"
+    end
+  end
+
+  def test_boots_without_a_database
+    assert_equal "", boot('require "pipeloader"; require "active_record/connection_adapters/postgresql_adapter"')
+  end
+
+  def test_boots_without_pg
+    assert_equal "", boot('module Kernel; alias original_gem gem; def gem(name, *rest) = name == "pg" ? raise(LoadError, "pg") : original_gem(name, *rest); end; require "pipeloader"')
+  end
+
+  private
+
+  def boot(script)
+    output, = Open3.capture2e(RbConfig.ruby, "-W0", "-I", File.expand_path("../../lib", __dir__), "-e", script)
+    output
+  end
+end

@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+require_relative "../support/test_helper"
+require "active_support/log_subscriber/test_helper"
+
+class InstrumentationTest < PipeloaderTest
+  QUERY = "{ posts { title author { name } comments { body } } }"
+
+  def test_burst_event
+    bursts = WireCounter.events("burst.pipeloader") { Schemas.pair.last.execute(QUERY) }
+    assert_equal([1, 2], bursts.map { |burst| burst[:position] })
+    bursts.each do |burst|
+      assert_kind_of ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, burst[:connection]
+      assert_operator burst[:bytes_sent], :>, 0
+      assert_operator burst[:bytes_received], :>, burst[:bytes_sent]
+      assert_operator burst[:statements], :<=, burst[:reads].size
+    end
+    assert_equal ["Post Load"], bursts.first[:reads].map(&:name)
+    assert_equal({ "User Load" => 9, "Comment Load" => 12 }, bursts.last[:reads].map(&:name).tally)
+  end
+
+  def test_reads_say_which_burst_brought_them_and_how_long_they_waited
+    events = WireCounter.events("sql.active_record") { Schemas.pair.last.execute(QUERY) }
+    assert_equal [1, *[2] * 21], (events.map { |event| event[:pipeloader].fetch(:burst) })
+    assert(events.all? { |event| event[:pipeloader].fetch(:wait).positive? })
+    plain = WireCounter.events("sql.active_record") { Schemas.pair.first.execute(QUERY) }
+    assert_equal plain.first.keys.sort, (events.first.keys - [:pipeloader]).sort
+  end
+
+  def test_what_goes_at_once_carries_no_key
+    plain, piped = Schemas.resolve(2) do
+      WireCounter.events("sql.active_record") { Post.connection.execute("SELECT 1"); Post.where(id: 0).update_all(likes: 1) }.map(&:keys)
+    end
+    assert_equal plain, piped
+  end
+
+  def test_counters_of_an_operation
+    result = Schemas.pair.last.execute(QUERY)
+    assert_equal({ bursts: 2, reads: 22 }, result.context.namespace(:pipeloader).slice(:bursts, :reads))
+    again = Schemas.pair.last.execute("{ posts { title } }")
+    assert_equal({ bursts: 1, reads: 1, statements: 1 }, again.context.namespace(:pipeloader))
+    assert_empty Schemas.pair.first.execute(QUERY).context.namespace(:pipeloader)
+  end
+
+  def test_log_line
+    log = StringIO.new
+    before, ActiveSupport::LogSubscriber.logger = ActiveSupport::LogSubscriber.logger, Logger.new(log)
+    Schemas.pair.last.execute(QUERY)
+    lines = log.string.lines.grep(/Burst/).map { |line| line.gsub(/\e\[\d*m/, "") }
+    assert_equal 2, lines.size
+    assert_match(/Burst 1 \(\d+\.\dms\)  1 read in 1 statement, 0\.\d kB out, \d+\.\d kB in  Post Load$/, lines.first)
+    assert_match(/Burst 2 .* 21 reads in \d+ statements, .* User Load ×9, Comment Load ×12$/, lines.last)
+  ensure
+    ActiveSupport::LogSubscriber.logger = before
+  end
+
+  def test_nothing_is_counted_outside_a_response
+    assert_empty(WireCounter.events("burst.pipeloader") { Post.count; Post.find(1).comments.to_a })
+  end
+end
