@@ -8,9 +8,15 @@ module Pipeloader
   class Burst
     class << self
       # Sends each burst before it waits for any: the first one's connection is written to, then the others', and so on.
+      # Their events are finished when every pipeline is closed, since a subscriber may read, too.
+      #
+      #: (Array[Burst]) -> void
       def run(bursts)
-        first, *others = bursts
-        first&.run(others)
+        events = bursts.map(&:begin_event)
+        bursts.first&.run_before(bursts.drop(1))
+      ensure
+        events.each(&:finish)
+        bursts.each(&:count)
       end
     end
 
@@ -31,14 +37,24 @@ module Pipeloader
     # True where the fiber's thread is the one that gathers: an adapter can be shared by threads (transactional tests).
     def gathered_here? = response.thread.equal?(Thread.current)
 
+    # True if it has reads to be sent.
+    def pending? = !unanswered.empty?
+
+    # @return what `finish` must be called on
+    def begin_event
+      @payload = { connection: @adapter, position: @level.position, reads: unanswered, statements: 0, bytes_sent: 0,
+                   bytes_received: 0 }
+      ActiveSupport::Notifications.instrumenter.build_handle("burst.pipeloader", @payload).tap(&:start)
+    end
+
+    def count = response.count(@payload)
+
     #: (Array[Burst]) -> void
-    def run(others = [])
+    def run_before(others)
       @adapter.pipeloader_gathering = nil if @adapter.pipeloader_gathering.equal?(self)
       @others = others
       @held_back = false
-      until @held_back || (reads = unanswered).empty?
-        instrument(reads) { attempt(reads) }
-      end
+      attempt(unanswered) while pending? && !@held_back
       run_others
     end
 
@@ -46,14 +62,18 @@ module Pipeloader
 
     def unanswered = @reads.reject(&:answered?)
 
-    # Reads that must not be sent twice fail with the connection; the others get another try by the loop in #run.
+    # Reads that must not be sent twice fail with the connection; the others get another try, by ActiveRecord, or by the
+    # loop in #run_before. Inside a transaction nothing does: it ended with the connection that it had begun on.
     def attempt(reads)
-      resendable = reads.all?(&:resendable?)
+      outside = outside_transactions?
+      resendable = outside && reads.all?(&:resendable?)
       @adapter.pipeloader_connection(allow_retry: resendable) { |connection| send_and_receive(connection) }
     rescue ActiveRecord::ActiveRecordError, PG::Error => e
-      lost = resendable ? unanswered : unanswered.reject(&:resendable?)
+      lost = outside && !resendable ? unanswered.reject(&:resendable?) : unanswered
       lost.each { |read| read.deliver(e, @level.position) }
     end
+
+    def outside_transactions? = @adapter.open_transactions.zero?
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
@@ -61,15 +81,18 @@ module Pipeloader
       return if statements.empty?
 
       through_pipeline(connection, statements) { run_others }
-      repair(connection, statements.select(&:repairable?))
+      repair(connection, statements.select { |statement| lost?(statement) })
     ensure
-      deliver(statements, connection) if statements
+      deliver(statements.reject { |statement| lost?(statement) }, connection) if statements
     end
 
-    # One more try, unprepared, for statements that the server no longer knows or whose plan has changed (DEALLOCATE ALL,
-    # ALTER TABLE). Inside a transaction such an error has already ended it, as it would without us.
+    # The server no longer knows its name, or its plan has changed (DEALLOCATE ALL, ALTER TABLE): no answer yet. Inside a
+    # transaction it is one, for it has ended that, as it would without us.
+    def lost?(statement) = statement.repairable? && outside_transactions?
+
+    # One more try, unprepared.
     def repair(connection, lost)
-      return if lost.empty? || connection.transaction_status != PG::PQTRANS_IDLE
+      return if lost.empty?
 
       lost.each { |statement| @adapter.pipeloader_forget_statement(statement.sql) }
       repaired = lost.map(&:without_name)
@@ -79,7 +102,7 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
-      pipeline = Pipeline.new(connection)
+      pipeline = Pipeline.new(connection, result_size: @adapter.pipeloader_result_size)
       pipeline.open do
         pipeline.start(statements)
         yield if block_given?
@@ -88,14 +111,15 @@ module Pipeloader
       @held_back = statements.any? { |statement| !statement.answered? }
     ensure
       tally(pipeline)
+      @adapter.pipeloader_result_size = pipeline.result_size
       # A connection that is known to be broken is ActiveRecord's to mend; one that is stuck is nobody's.
       @adapter.throw_away! if pipeline.stuck?
       register(statements)
     end
 
     def run_others
-      others, @others = @others, []
-      Burst.run(others)
+      (first, *rest), @others = @others, []
+      first&.run_before(rest)
     end
 
     # Inside a transaction a read that fails ends it for all that come after, so they go in the order of a serial run: not
@@ -146,13 +170,6 @@ module Pipeloader
         reads = alone ? statement.reads.first(1) : statement.reads
         reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
       end
-    end
-
-    def instrument(reads)
-      @payload = { connection: @adapter, position: @level.position, reads: reads, statements: 0, bytes_sent: 0,
-                   bytes_received: 0 }
-      ActiveSupport::Notifications.instrument("burst.pipeloader", @payload) { yield }
-      response.count(@payload)
     end
 
     def tally(pipeline)

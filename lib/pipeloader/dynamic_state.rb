@@ -37,11 +37,12 @@ module Pipeloader
     # False once another job has settled something that this fork doesn't know.
     def current?(base) = @forked_at == base.version
 
-    # Takes up what isn't a reference to shared objects: called before other code runs on this thread.
+    # Takes up what is: called before other code runs on this thread.
     def capture
       @execution = ActiveSupport::IsolatedExecutionState.context.active_support_execution_state ||= {}
-      @locale = I18n.locale
-      @cache_flags = @query_caches.flat_map { |cache| [cache.enabled, cache.dirties] } unless @query_caches.empty?
+      @i18n = I18n.config # this fiber's own, or the thread's, depending on Ruby
+      @locale = @i18n.locale
+      @cache_flags = @query_caches.flat_map { |cache| [cache.enabled, cache.dirties] }
     end
 
     # Makes this the state that code on this thread sees.
@@ -51,7 +52,8 @@ module Pipeloader
       # Under :fiber isolation, ActiveSupport 8.1 looks at the fiber itself and not at its `context`.
       holder = ActiveSupport::IsolatedExecutionState.scope.current
       holder.active_support_execution_state = @execution unless holder.equal?(context)
-      I18n.locale = @locale unless I18n.locale == @locale
+      @i18n = I18n.config
+      @i18n.locale = @locale unless @i18n.locale == @locale
       @query_caches.each_with_index do |cache, index|
         cache.enabled = @cache_flags[2 * index]
         cache.dirties = @cache_flags[(2 * index) + 1]
@@ -60,9 +62,9 @@ module Pipeloader
 
     # Hands to +base+ what changed since this state was forked or last settled.
     def settle(base)
-      capture
       return if unchanged?
 
+      capture
       base.version_up if settle_execution(base) | settle_attributes(base) | settle_rest(base)
       remember
       @forked_at = base.version
@@ -103,9 +105,16 @@ module Pipeloader
       @known_flags = @cache_flags
     end
 
-    # Hash#== takes identical values for equal without a call, so that this costs half a microsecond.
+    # Asked at the end of every job, so without allocating. (Hash#== takes identical values for equal without a call.)
     def unchanged?
-      @execution == @known_execution && @locale == @known_locale && @cache_flags == @known_flags && same_attributes?
+      @execution == @known_execution && @i18n.locale == @known_locale && same_cache_flags? && same_attributes?
+    end
+
+    def same_cache_flags?
+      @query_caches.each_with_index do |cache, index|
+        return false if cache.enabled != @known_flags[2 * index] || cache.dirties != @known_flags[(2 * index) + 1]
+      end
+      true
     end
 
     def same_attributes?

@@ -13,19 +13,24 @@ module Pipeloader
       @work = work
       @parent = parent
       @index = index
-      @children = 0
-      @finished = false
     end
 
     def call
-      ResolverFiber.occupy(@loader, self) { @work.call }
-    ensure
-      @finished = true
+      return @work.call unless (fiber = ResolverFiber.of(@loader))
+
+      outer = fiber.begin_job(self)
+      begin
+        @work.call
+      ensure
+        @work = nil
+        fiber.end_job(outer)
+      end
     end
 
-    def finished? = @finished
+    def finished? = @work.nil?
 
-    def next_index = @children += 1
+    # The place of the next job that this one asks for.
+    def next_index = @children = (@children || 0) + 1
 
     # <=> by the serial order of the schema, as it is without Pipeloader.
     #

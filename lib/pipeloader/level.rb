@@ -28,7 +28,7 @@ module Pipeloader
     def send_off
       @sending.synchronize do
         @response.close_level(self)
-        Burst.run(@bursts.values)
+        Burst.run(@bursts.values.select(&:pending?))
       end
     end
 

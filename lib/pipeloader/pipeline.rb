@@ -1,21 +1,27 @@
 # frozen_string_literal: true
 
+require "io/wait"
 require "objspace"
 
 module Pipeloader
   # libpq's pipeline mode on one connection, and the only place that talks to PG::Connection.
   #
   # Every statement is followed by a Sync, so that one error stays one error, and the end is known by counting Syncs:
-  # an idle pipeline answers nil for ever. What is in flight is bounded, else both sides' buffers grow to the size of
-  # the burst. However the block of #open ends, the connection is out of pipeline mode with every Sync read, or it is
+  # an idle pipeline answers nil for ever. What comes is read while more is sent, else both sides' buffers grow to the
+  # size of the burst. However the block of #open ends, the connection is out of pipeline mode with every Sync read, or it is
   # `stuck?` and must be thrown away: left in pipeline mode it would give its next user these rows.
   class Pipeline
-    # Statements without an answer, and bytes not yet handed to the socket. Any window from 32 up costs the same.
-    WINDOW = 256
+    # Bytes that may wait to be written.
     UNFLUSHED = 64 * 1024
 
     # Bytes of results of one burst. What is over goes with the next: 2,000 reads of 100 kB don't sit in memory at once.
     HELD = 32 * 1024 * 1024
+
+    # Bytes that a result is expected to have, before this connection has brought any, and at least. With HELD it says how
+    # many statements may be without an answer: 1,024 at first, up to 4,096. (A fixed window of 256 made two round trips
+    # of a burst of 374 statements.)
+    RESULT = 32 * 1024
+    SMALLEST_RESULT = 8 * 1024
 
     # Seconds to get an interrupted pipeline empty, and between the cancel requests that it takes.
     CLEARING = 0.5
@@ -29,9 +35,13 @@ module Pipeloader
 
     attr_reader :bytes_sent, :bytes_received, :sent
 
-    #: (PG::Connection) -> void
-    def initialize(connection)
+    # Mean size of the results that this connection brings, for the next burst on it.
+    attr_reader :result_size
+
+    #: (PG::Connection, ?result_size: Integer?) -> void
+    def initialize(connection, result_size: nil)
       @connection = connection
+      @result_size = result_size || RESULT
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
       @unsynced = false
@@ -58,7 +68,8 @@ module Pipeloader
     # Returns when every statement that was sent is answered.
     def finish
       until @in_flight.empty?
-        receive
+        wait
+        take_what_came
         fill
       end
     end
@@ -69,14 +80,18 @@ module Pipeloader
     private
 
     def enter
+      # A result that nobody fetched: every statement of ActiveRecord's begins like this.
+      @connection.discard_results if @connection.transaction_status == PG::PQTRANS_ACTIVE && no_pipeline?
       refuse("is busy") unless IDLE.include?(@connection.transaction_status)
-      refuse("is in somebody else's pipeline") unless @connection.pipeline_status == PG::PQ_PIPELINE_OFF
+      refuse("is in somebody else's pipeline") unless no_pipeline?
 
       @entered = true
       @connection.enter_pipeline_mode
       # Else each send is a system call of its own: 406 of them for 400 statements, instead of 7.
       @connection.send(:flush_data=, false)
     end
+
+    def no_pipeline? = @connection.pipeline_status == PG::PQ_PIPELINE_OFF
 
     def leave
       @connection.exit_pipeline_mode
@@ -98,12 +113,18 @@ module Pipeloader
     end
 
     def fill
-      while @in_flight.size < WINDOW && @bytes_received < HELD && (statement = @waiting.shift)
+      while @in_flight.size < window && @bytes_received < HELD && (statement = @waiting.shift)
         transmit(statement)
-        flush_now if (@unflushed += statement.bytesize) > UNFLUSHED
+        next if (@unflushed += statement.bytesize) < UNFLUSHED
+        # The socket is full: first see what the other side has to say.
+        break unless @connection.sync_flush
+
+        @unflushed = 0
       end
       @waiting.clear if @bytes_received >= HELD
     end
+
+    def window = HELD / [@result_size, SMALLEST_RESULT].max
 
     def transmit(statement)
       @in_flight << statement
@@ -131,20 +152,19 @@ module Pipeloader
       statement.refuse(e)
     end
 
-    def flush_now
-      @unflushed = 0
-      @connection.async_flush
-    end
-
     def sync
       @connection.public_send(SYNC)
       @unsynced = false
     end
 
-    def receive
-      @connection.async_flush
-      @connection.block if @connection.is_busy
-      take_what_came
+    # Until there is something to read, or room to write what is left.
+    def wait
+      if @connection.sync_flush
+        @connection.block if @connection.is_busy
+      else
+        socket = @connection.socket_io
+        @connection.consume_input if IO.select([socket], [socket]).first.any?
+      end
     end
 
     def take_what_came(clearing: false)
@@ -161,7 +181,9 @@ module Pipeloader
       if result.result_status == PG::PGRES_PIPELINE_SYNC
         @in_flight.shift.complete(clearing)
       else
-        @bytes_received += ObjectSpace.memsize_of(result)
+        size = ObjectSpace.memsize_of(result)
+        @bytes_received += size
+        @result_size += (size - @result_size) / 8
         @in_flight.first.take(result)
       end
     end
@@ -171,8 +193,10 @@ module Pipeloader
       deadline = now + CLEARING
       until @in_flight.empty? || (left = deadline - now).negative?
         cancel(left)
+        # (Not #block: that waits for what is unsent, without a limit.)
         @connection.sync_flush
-        take_what_came(clearing: true) if @connection.block(CANCEL_EVERY)
+        @connection.consume_input if @connection.socket_io.wait_readable(CANCEL_EVERY)
+        take_what_came(clearing: true)
       end
     end
 

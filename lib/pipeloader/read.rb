@@ -4,16 +4,18 @@ module Pipeloader
   # One SELECT that ActiveRecord wants, as it stood when its fiber asked: parked until it is answered, by a result or an
   # error, which ActiveRecord's own code then takes from here (Replay).
   class Read
-    # SQL whose result, or effect, may differ when it is sent once instead of twice: functions that we don't know,
-    # locks, clocks, and statements that write. Only asked where ActiveRecord couldn't tell (raw SQL).
-    IMPURE = /
+    # SQL whose result, or effect, may differ when it is sent once instead of twice: functions that we don't know, locks,
+    # clocks, statements that write; and whatever could hide such a name from these words (comments, quotes, other
+    # alphabets). Only asked where ActiveRecord couldn't tell (raw SQL).
+    IMPURE = %r{
       \b(?!(?:and|or|not|in|is|as|on|any|all|some|by|case|when|then|else|exists|from|join|using|over|filter|values|where
             |having|select|union|except|intersect|distinct|with|lateral|between|like|ilike|limit|offset|row|array
             |count|sum|min|max|avg|coalesce|nullif|greatest|least|abs|round|lower|upper|length|cast|extract
-            |date_trunc)\b)[a-z_][a-z_0-9$]*"?\s*\(
+            |date_trunc)\b)[a-z_][a-z_0-9$]*\s*\(
+      |"\s*\(|/\*|--|\bu&|[^\x00-\x7f]
       |\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b
       |\b(?:current_|localtime|insert|update|delete|merge|into)
-    /xi
+    }xi
 
     attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at
 

@@ -12,15 +12,12 @@ module Pipeloader
       #: () -> ResolverFiber?
       def current = Thread.current[KEY]
 
-      # Runs the block as +job+ of +loader+ (nil: a source's fetch) on the current fiber.
-      def occupy(loader, job = nil)
-        return yield unless loader.pipeloader_run
+      # The current fiber as one of +loader+'s; nil where nothing may park.
+      def of(loader)
+        fiber = Thread.current[KEY]
+        return fiber if fiber && fiber.loader.equal?(loader)
 
-        outer = Thread.current[KEY]
-        fiber = outer && outer.loader.equal?(loader) ? outer : (Thread.current[KEY] = new(loader))
-        fiber.work(job) { yield }
-      ensure
-        Thread.current[KEY] = outer if outer
+        Thread.current[KEY] = new(loader) if loader.pipeloader_run
       end
 
       # Runs the block, a read, for a fiber of user code's own (Enumerator#next) while +burst+ is being gathered.
@@ -56,14 +53,19 @@ module Pipeloader
     # Jobs begin and end with no block of user code open, so what differs from the start is there to stay
     # (`Current.user = …`) and is handed on to the fibers that start later. See DynamicState.
     #
-    # (One job runs inside another where AsyncDataloader isolates a mutation field: not the end of the outer one.)
-    def work(job)
-      outer_job, @job = @job, job
+    # One job runs inside another where AsyncDataloader isolates a mutation field: not the end of the outer one.
+    #
+    # @param job [Job, nil] nil for the fetch of a source
+    # @return [Job, nil] the outer job
+    def begin_job(job)
+      outer, @job = @job, job
       enter if (@jobs += 1) == 1
-      yield
-    ensure
+      outer
+    end
+
+    def end_job(outer)
       leave if (@jobs -= 1).zero?
-      @job = outer_job
+      @job = outer
     end
 
     # Lets the other fibers go on, under their own dynamic state.
@@ -109,7 +111,8 @@ module Pipeloader
     def park(read)
       level = @response.gather(read, self)
       let_others_gather(read) if parks?
-      level.send_off until read.answered?
+      # What subscribers to our events read meanwhile must not park: the level is locked while it is sent.
+      without_parking { level.send_off } until read.answered?
     end
 
     # Returns when every job is done that a serial run would have come to before this one. For a field that failed.
@@ -178,10 +181,9 @@ module Pipeloader
   class Bystander < ResolverFiber
     def initialize(response) # rubocop:disable Lint/MissingSuper
       @response = response
+      @without_parking = 1
     end
 
-    def parks? = false
-    def job = nil
     def go = @response.leave(self)
   end
 end

@@ -57,11 +57,8 @@ module Pipeloader
       @level = nil if @level.equal?(level)
     end
 
-    # A read may wait for others unless a resolver opened a transaction around it: they would end up inside.
-    def outside_new_transactions?(adapter)
-      adapter.open_transactions <= (@transactions[adapter] || meet(adapter))
-    end
-
+    # While a transaction is open that a resolver began, on whichever connection, its fiber must not let others go on:
+    # what they read and write would be inside.
     def in_new_transaction?
       @transactions.any? { |adapter, depth| adapter.open_transactions > depth }
     end

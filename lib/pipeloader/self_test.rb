@@ -17,7 +17,7 @@ module Pipeloader
 
       def response = self
       def meet(_adapter) = 0
-      def outside_new_transactions?(_adapter) = false
+      def in_new_transaction? = true
 
       def take_replay
         return if @taken

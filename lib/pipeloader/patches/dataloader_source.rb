@@ -9,9 +9,15 @@ module Pipeloader
     # Falls through when:: the source belongs to a dataloader without Pipeloader.
     module DataloaderSource
       def run_pending_keys
-        return super unless Loader === @dataloader # rubocop:disable Style/CaseEquality
+        fiber = ResolverFiber.of(@dataloader) if @dataloader.is_a?(Loader)
+        return super unless fiber
 
-        ResolverFiber.occupy(@dataloader) { super }
+        outer = fiber.begin_job(nil)
+        begin
+          super
+        ensure
+          fiber.end_job(outer)
+        end
       end
     end
   end

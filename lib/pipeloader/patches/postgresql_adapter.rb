@@ -13,8 +13,8 @@ module Pipeloader
     # *Replay*: the fiber parks in `select_all`; when its burst has brought the result, ActiveRecord's own code runs from
     # the top, and the connection that `with_raw_connection` yields is a Replay.
     module PostgreSQLAdapter
-      # The Burst that is being gathered for this connection.
-      attr_accessor :pipeloader_gathering
+      # The Burst that is being gathered for this connection; bytes that a result on it has on average.
+      attr_accessor :pipeloader_gathering, :pipeloader_result_size
 
       # `super` with keywords allocates an object each time (its call information, Ruby 3.1 to 3.3), an alias doesn't:
       # outside of a response a read must cost what it did.
@@ -42,7 +42,8 @@ module Pipeloader
             select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
           end
         end
-        if fiber.nil? || async || name == "SCHEMA" || !fiber.response.outside_new_transactions?(self)
+        fiber&.response&.meet(self)
+        if fiber.nil? || async || name == "SCHEMA" || fiber.response.in_new_transaction?
           return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
         end
 
@@ -158,7 +159,7 @@ module Pipeloader
 
       def pipeloader_send_gathered
         burst = @pipeloader_gathering
-        burst.run if burst&.gathered_here?
+        Burst.run([burst]) if burst&.gathered_here?
       end
 
       # ActiveRecord 7.2 keeps an instrumenter per connection, later ones ask this method.
