@@ -12,7 +12,8 @@ module Pipeloader
       #
       #: (Array[Burst]) -> void
       def run(bursts)
-        events = bursts.map(&:begin_event)
+        events = []
+        bursts.each { |burst| events << burst.begin_event }
         bursts.first&.run_before(bursts.drop(1))
       ensure
         events.each(&:finish)
@@ -103,18 +104,23 @@ module Pipeloader
 
     def through_pipeline(connection, statements)
       pipeline = Pipeline.new(connection, result_size: @adapter.pipeloader_result_size)
-      pipeline.open do
-        pipeline.start(statements)
-        yield if block_given?
-        pipeline.finish
+      begin
+        pipeline.open do
+          pipeline.start(statements)
+          yield if block_given?
+          pipeline.finish
+        end
+      ensure
+        close(pipeline, statements)
       end
       @held_back = statements.any? { |statement| !statement.answered? }
-    ensure
-      tally(pipeline)
-      @adapter.pipeloader_result_size = pipeline.result_size
+    end
+
+    def close(pipeline, statements)
       # A connection that is known to be broken is ActiveRecord's to mend; one that is stuck is nobody's.
       @adapter.throw_away! if pipeline.stuck?
       register(statements)
+      tally(pipeline)
     end
 
     def run_others
@@ -176,6 +182,7 @@ module Pipeloader
       @payload[:statements] += pipeline.sent
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received
+      @adapter.pipeloader_result_size = pipeline.result_size
     end
   end
 end

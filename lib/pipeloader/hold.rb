@@ -29,8 +29,8 @@ module Pipeloader
     def release
       return if @released
 
-      @released = true
       @sticky ? @lease.sticky = @sticky : @pool.release_connection
+      @released = true
     end
 
     def released? = @released

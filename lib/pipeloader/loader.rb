@@ -44,10 +44,12 @@ module Pipeloader
 
       outer = @pipeloader_run
       Response.within do |response|
-        @pipeloader_run = Run.new(response) { pipeloader_queue }
-        super(...)
-      ensure
-        @pipeloader_run.base.install
+        inner = @pipeloader_run = Run.new(response) { pipeloader_queue }
+        begin
+          super(...)
+        ensure
+          inner.base.install
+        end
       end
     ensure
       @pipeloader_run = outer

@@ -10,6 +10,9 @@ module Pipeloader
   # an idle pipeline answers nil for ever. What comes is read while more is sent, else both sides' buffers grow to the
   # size of the burst. However the block of #open ends, the connection is out of pipeline mode with every Sync read, or it is
   # `stuck?` and must be thrown away: left in pipeline mode it would give its next user these rows.
+  #
+  # Interrupts (Timeout, Thread#raise, Thread#kill) come in while this waits and at no other time: a result that was
+  # fetched and not booked would shift all that follow to the wrong reads.
   class Pipeline
     # Bytes that may wait to be written.
     UNFLUSHED = 64 * 1024
@@ -44,33 +47,36 @@ module Pipeloader
       @result_size = result_size || RESULT
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
-      @unsynced = false
       @unflushed = 0
       @entered = false
       @bytes_sent = @bytes_received = @sent = 0
     end
 
     def open
-      enter
+      uninterrupted { enter }
       yield
-      leave
+      uninterrupted { leave }
     ensure
-      clear if @entered
+      uninterrupted { clear } if @entered
     end
 
     # Sends as much as is allowed to be under way, without waiting.
     def start(statements)
       @waiting = statements.dup
-      fill
-      @connection.sync_flush
+      uninterrupted do
+        fill
+        @connection.sync_flush
+      end
     end
 
     # Returns when every statement that was sent is answered.
     def finish
       until @in_flight.empty?
         wait
-        take_what_came
-        fill
+        uninterrupted do
+          take_what_came
+          fill
+        end
       end
     end
 
@@ -99,17 +105,17 @@ module Pipeloader
       @entered = false
     end
 
+    # (Object, since Thread#kill is no exception.)
+    def uninterrupted(&block) = Thread.handle_interrupt(Object => :never, &block)
+
     # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
     def clear
-      Thread.handle_interrupt(Exception => :never) do
-        next unless @connection.status == PG::CONNECTION_OK
+      return unless @connection.status == PG::CONNECTION_OK
 
-        sync if @unsynced
-        cancel_until_empty
-        leave if @in_flight.empty?
-      rescue PG::Error, SystemCallError, IOError
-        # Not empty, and known as such: see #stuck?.
-      end
+      cancel_until_empty
+      leave if @in_flight.empty?
+    rescue PG::Error, SystemCallError, IOError
+      # Not empty, and known as such: see #stuck?.
     end
 
     def fill
@@ -128,9 +134,8 @@ module Pipeloader
 
     def transmit(statement)
       @in_flight << statement
-      @unsynced = true
       send_statement(statement)
-      sync
+      @connection.public_send(SYNC)
       @sent += 1
       @bytes_sent += statement.bytesize
     end
@@ -150,11 +155,6 @@ module Pipeloader
       raise unless @connection.status == PG::CONNECTION_OK
 
       statement.refuse(e)
-    end
-
-    def sync
-      @connection.public_send(SYNC)
-      @unsynced = false
     end
 
     # Until there is something to read, or room to write what is left.

@@ -17,6 +17,18 @@ module Pipeloader
       |\b(?:current_|localtime|insert|update|delete|merge|into)
     }xi
 
+    # {SQL => whether it is free of all that}: reads come in few shapes, and the pattern takes longer than a look-up.
+    KNOWN = {} # rubocop:disable Style/MutableConstant
+    KNOWN_LIMIT = 1000
+    private_constant :IMPURE, :KNOWN, :KNOWN_LIMIT
+
+    def self.pure_text?(sql)
+      KNOWN.fetch(sql) do
+        KNOWN.clear if KNOWN.size >= KNOWN_LIMIT
+        KNOWN[sql] = !IMPURE.match?(sql)
+      end
+    end
+
     attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at
 
     # The Job that asked for it; nil for a source's fetch.
@@ -75,10 +87,6 @@ module Pipeloader
 
     private
 
-    def pure?
-      return @pure if defined?(@pure)
-
-      @pure = @retryable || !IMPURE.match?(@sql)
-    end
+    def pure? = @retryable || Read.pure_text?(@sql)
   end
 end

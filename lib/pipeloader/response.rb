@@ -14,7 +14,8 @@ module Pipeloader
         begin
           yield response
         ensure
-          response.close
+          # None of this waits, and none of it may be left undone.
+          Thread.handle_interrupt(Object => :never) { response.close }
         end
       end
     end

@@ -77,7 +77,8 @@ module Pipeloader
           replay = Replay.new(read)
           super { |connection| yield replay.over(connection) }
         else
-          pipeloader_send_gathered
+          # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
+          pipeloader_send_gathered if materialize_transactions
           pipeloader_host_with_raw_connection(
             allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
           )
