@@ -17,7 +17,7 @@ module Pipeloader
         bursts.first&.run_before(bursts.drop(1))
       ensure
         events.each(&:finish)
-        bursts.each(&:count)
+        bursts.first(events.size).each(&:count)
       end
     end
 

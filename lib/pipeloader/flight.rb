@@ -10,12 +10,12 @@ module Pipeloader
       # +object+ carries its flight in an instance variable, only while it lasts.
       def over(object, fiber)
         underway = object.instance_variable_get(:@pipeloader_flight)
-        if underway
+        if underway && !underway.landed?
           return yield if underway.pilot.equal?(fiber)
 
           underway.await(fiber)
-          # Landed; or it waits for us, and then both go.
-          return yield if object.instance_variable_get(:@pipeloader_flight)
+          # It waits for us, so both go.
+          return yield unless underway.landed?
         end
         new(fiber).carry(object) { yield }
       end
@@ -28,10 +28,11 @@ module Pipeloader
       @landed = false
     end
 
-    def landed? = @landed
+    # An abandoned one is over, too: its fiber was parked when the response ended.
+    def landed? = @landed || @pilot.abandoned?
 
     def await(fiber = ResolverFiber.current)
-      fiber&.wait_for(self) unless @landed
+      fiber&.wait_for(self) unless landed?
     end
 
     def carry(object)

@@ -31,10 +31,5 @@ module Pipeloader
         Burst.run(@bursts.values.select(&:pending?))
       end
     end
-
-    # Nobody will wake: the response has ended by an exception.
-    def abandon
-      @bursts.each_value { |burst| burst.adapter.pipeloader_gathering = nil }
-    end
   end
 end

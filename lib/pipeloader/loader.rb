@@ -48,6 +48,7 @@ module Pipeloader
         begin
           super(...)
         ensure
+          inner.over
           inner.base.install
         end
       end

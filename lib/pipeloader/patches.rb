@@ -10,6 +10,7 @@ module Pipeloader
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
         GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
         GraphQL::Query::Context.prepend(QueryContext)
+        ::Timeout.singleton_class.prepend(Timeout)
         ActiveSupport.on_load(:active_record) { Patches.install_on_active_record }
         ActiveSupport.on_load(:active_record_postgresqladapter) do
           prepend(PostgreSQLAdapter)
@@ -45,3 +46,4 @@ require "pipeloader/patches/relation_connection"
 require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/query_context"
 require "pipeloader/patches/graphql_batch"
+require "pipeloader/patches/timeout"

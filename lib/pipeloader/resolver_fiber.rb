@@ -115,12 +115,13 @@ module Pipeloader
       without_parking { level.send_off } until read.answered?
     end
 
-    # Returns when every job is done that a serial run would have come to before this one. For a field that failed.
+    # Returns when every job is done that a serial run would have come to before this one. For a field that failed. (Or
+    # when nothing else can be begun: thousands of failed fields that wait must not be all the fibers there are.)
     def await_turn
       return if @job.nil? || !parks?
 
       @awaits_turn = true
-      @loader.yield(nil) until @run.turn?(@job)
+      @loader.yield(nil) until @run.turn?(@job) || saturated?
     ensure
       @awaits_turn = false
     end
@@ -130,13 +131,18 @@ module Pipeloader
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
     # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.
     def wait_for(flight)
-      return if flight.pilot.equal?(self) || !parks? || flight.pilot.waits_for?(self) || @response.in_new_transaction?
+      pilot = flight.pilot
+      return if pilot.equal?(self) || !pilot.response.equal?(@response) || pilot.waits_for?(self)
+      return if !parks? || @response.in_new_transaction?
 
-      @waiting_for = flight.pilot
+      @waiting_for = pilot
       @loader.yield(nil) until flight.landed?
     ensure
       @waiting_for = nil
     end
+
+    # True if it will never be woken.
+    def abandoned? = @run.over?
 
     def waits_for?(fiber)
       pilot = self
@@ -155,12 +161,13 @@ module Pipeloader
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
     # still queued are waited for; unless the limit of fibers is what keeps them there.
     def let_others_gather(read)
-      queued = nil
-      loop do
-        @loader.yield(nil)
-        before, queued = queued, @loader.pipeloader_queued
-        break if read.answered? || queued.zero? || queued == before
-      end
+      @loader.yield(nil)
+      @loader.yield(nil) until read.answered? || @loader.pipeloader_queued.zero? || saturated?
+    end
+
+    # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
+    def saturated?
+      @loader.pipeloader_queued.positive? && @run.fibers_away + 1 >= @loader.fiber_limit - 3
     end
 
     def enter

@@ -46,7 +46,7 @@ module Pipeloader
     #
     #: (Read, ResolverFiber) -> Level
     def gather(read, fiber)
-      hold(read.adapter.pool, fiber)
+      hold(read.adapter, fiber)
       read.job = fiber.job
       level = @level ||= Level.new(self, @position += 1)
       level << read
@@ -88,7 +88,7 @@ module Pipeloader
     def count(burst) = @counters.count(burst)
 
     def close
-      @level&.abandon
+      @transactions.each_key { |adapter| adapter.pipeloader_abandon(self) if adapter.respond_to?(:pipeloader_abandon) }
       @holds.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
     end
@@ -104,12 +104,12 @@ module Pipeloader
       @query_caches << pool.query_cache if pool.respond_to?(:query_cache)
       connection = pool.active_connection? or return
       meet(connection, connection.open_transactions)
-      @leased_before[pool] = true
+      @leased_before[connection] = true
     end
 
     # A connection that was leased before the response began is its lessee's to give back.
-    def hold(pool, fiber)
-      (@holds[pool] ||= Hold.new(pool)).enter(fiber) unless @leased_before.key?(pool)
+    def hold(adapter, fiber)
+      (@holds[adapter.pool] ||= Hold.new(adapter.pool)).enter(fiber) unless @leased_before.key?(adapter)
     end
   end
 end

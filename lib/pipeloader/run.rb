@@ -16,8 +16,14 @@ module Pipeloader
       @base = DynamicState.new(response.query_caches)
       @field_positions = FieldPosition.of_run
       @queued = queued
+      @over = false
       @away = {}.compare_by_identity # fibers that have let others go on
     end
+
+    # It has ended, if by an exception then with fibers that nobody will wake.
+    def over = @over = true
+
+    def over? = @over
 
     def left(fiber)
       @away[fiber] = true
@@ -25,6 +31,8 @@ module Pipeloader
     end
 
     def back(fiber) = @away.delete(fiber)
+
+    def fibers_away = @away.size
 
     # The jobs in line have changed.
     def changed = @line = nil

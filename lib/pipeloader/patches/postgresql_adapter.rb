@@ -96,6 +96,11 @@ module Pipeloader
         super
       end
 
+      # Reads that +response+ has gathered and never sent: it has ended by an exception.
+      def pipeloader_abandon(response)
+        @pipeloader_gathering = nil if @pipeloader_gathering&.response.equal?(response)
+      end
+
       # The connection for a burst, as ActiveRecord gives it to a statement of its own: connected, its transaction begun.
       def pipeloader_connection(allow_retry:)
         @instrumenter = AnnotatedInstrumenter.new(@instrumenter) if @instrumenter && !pipeloader_annotated?

@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+require "timeout"
+
+module Pipeloader
+  module Patches
+    # Host:: Timeout (Ruby's own)
+    # Since:: Ruby 3.1
+    # Why no public seam does it:: when the time is up, Timeout strikes the thread, whichever fiber it is running; with the
+    #   block's own fiber parked that is another field's, or nobody's. So inside nothing parks: reads go at once, and take
+    #   along what is gathered.
+    # Falls through when:: the current fiber is not a resolver's.
+    module Timeout
+      def timeout(*, &block)
+        fiber = ResolverFiber.current
+        fiber ? fiber.without_parking { super } : super
+      end
+    end
+  end
+end
