@@ -56,6 +56,10 @@ module Schemas
     field :score_sum, Integer, null: false
     field :audit_notes, [String], null: false
     field :author_name, String
+    field :required_author, User, null: false, method: :author
+    field :required_editor, User, null: false, method: :editor
+    field :fussy, String
+    field :very_fussy, String, null: false, resolver_method: :fussy
 
     def comments_count = object.comments.count
     def comments_size = object.comments.size
@@ -63,6 +67,16 @@ module Schemas
     def score_sum = object.comments.sum(:score)
     def audit_notes = ::Audit.where(post_id: object.id).order(:id).pluck(:note)
     def author_name = ::User.find_by(id: object.author_id)&.name
+
+    # Fails for some, after a read, without one, or by what it reads.
+    def fussy
+      case object.id % 5
+      when 1 then raise GraphQL::ExecutionError, "no #{object.title}"
+      when 2 then raise GraphQL::ExecutionError, "only #{object.comments.count} comments"
+      when 3 then ::Comment.find(object.id + 1000).body
+      else object.comments.maximum(:body)
+      end
+    end
   end
 
   class Employee < Base
@@ -197,8 +211,9 @@ module Schemas
     # Runs the block as the resolver of one field, or of +fields+ that are siblings, and returns what it returned in
     # each: without Pipeloader and with it. For what doesn't belong in a response.
     #
+    # @param before [Proc] called before each of the two
     # @return [Array(Array, Array)]
-    def resolve(fields = 1, context: {}, &block)
+    def resolve(fields = 1, context: {}, before: nil, &block)
       results = nil
       query = Class.new(GraphQL::Schema::Object) do
         graphql_name "Query"
@@ -212,6 +227,7 @@ module Schemas
       end
       make(query: query, mutation: nil).map do |schema|
         results = []
+        before&.call
         answer = schema.execute("{ #{Array.new(fields) { |index| "f#{index}" }.join(" ")} }", context: context).to_h
         raise answer["errors"].inspect if answer.key?("errors")
 

@@ -1,0 +1,28 @@
+# frozen_string_literal: true
+
+require_relative "lib/pipeloader/version"
+
+Gem::Specification.new do |spec|
+  spec.name = "pipeloader"
+  spec.version = Pipeloader::VERSION
+  spec.summary = "GraphQL on ActiveRecord in as few round trips as the query is deep"
+  spec.description = "With one line in a graphql-ruby schema, every ActiveRecord read of a response goes through libpq's " \
+                     "pipeline mode. Types, resolvers and models stay as they are."
+  spec.authors = ["The Pipeloader authors"]
+  spec.license = "MIT"
+  spec.metadata = { "rubygems_mfa_required" => "true" }
+
+  # Without git (a downloaded archive, a container's copy) the same folders are listed from the disk.
+  spec.files = Dir.chdir(__dir__) do
+    published = %w[lib docs README.md CHANGELOG.md LICENSE]
+    tracked = IO.popen(["git", "ls-files", "-z", "--", *published], err: File::NULL, &:read).split("\0") rescue []
+    tracked.any? ? tracked : Dir[*published, "{lib,docs}/**/*"].select { |path| File.file?(path) }
+  end
+
+  spec.required_ruby_version = ">= 3.1"
+  spec.add_dependency "activerecord", ">= 7.2", "< 8.2"
+  spec.add_dependency "graphql", ">= 2.5.2", "< 2.7"
+
+  # Not a runtime dependency: on SQLite Pipeloader works without it, and an application on PostgreSQL has it already.
+  spec.add_development_dependency "pg", ">= 1.5", "< 2"
+end
