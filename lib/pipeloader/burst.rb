@@ -118,7 +118,7 @@ module Pipeloader
 
     def close(pipeline, statements)
       # A connection that is known to be broken is ActiveRecord's to mend; one that is stuck is nobody's.
-      @adapter.throw_away! if pipeline.stuck?
+      response.throw_away(@adapter) if pipeline.stuck?
       register(statements)
       tally(pipeline)
     end

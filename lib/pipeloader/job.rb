@@ -21,6 +21,10 @@ module Pipeloader
       outer = fiber.begin_job(self)
       begin
         @work.call
+      rescue StandardError => e
+        # Of several that would leave the response it is the first. (What ends a response from outside doesn't wait.)
+        fiber.await_turn unless e.is_a?(::Timeout::Error)
+        raise
       ensure
         @work = nil
         fiber.end_job(outer)

@@ -35,6 +35,7 @@ module Pipeloader
       @counters = Counters.for_current_queries
       @transactions = {}.compare_by_identity # {adapter => how many were open before}
       @locked = []
+      @thrown_away = []
       @holds = {}.compare_by_identity # {pool => Hold}
       @leased_before = {}.compare_by_identity
       @query_caches = []
@@ -85,12 +86,20 @@ module Pipeloader
       @holds.delete_if { |_pool, hold| hold.released? }
     end
 
+    # Fibers that are inside `with_connection` still have it, and it reconnects for them: outside of the pool, so that it's
+    # ours to close.
+    def throw_away(adapter)
+      adapter.throw_away!
+      @thrown_away << adapter
+    end
+
     def count(burst) = @counters.count(burst)
 
     def close
       @transactions.each_key { |adapter| adapter.pipeloader_abandon(self) if adapter.respond_to?(:pipeloader_abandon) }
       @holds.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
+      @thrown_away.each(&:disconnect!)
     end
 
     private
