@@ -87,10 +87,10 @@ module Pipeloader
     def pipeloader_queue = @pending_jobs || NO_JOBS
 
     def pipeloader_job(work)
-      @pipeloader_run&.changed
       parent = ResolverFiber.current&.job
       # Jobs that no job asked for are the queries of a multiplex, and lazy values.
-      Job.new(self, work, parent, parent ? parent.next_index : @pipeloader_roots = (@pipeloader_roots || 0) + 1)
+      index = parent ? parent.next_index : @pipeloader_roots = (@pipeloader_roots || 0) + 1
+      Job.new(self, work, parent, index).tap { |job| @pipeloader_run&.add(job) }
     end
   end
 end

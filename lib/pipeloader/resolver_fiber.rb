@@ -47,7 +47,6 @@ module Pipeloader
       @state = nil
       @jobs = 0
       @without_parking = 0
-      @awaits_turn = false
     end
 
     # Jobs begin and end with no block of user code open, so what differs from the start is there to stay
@@ -120,13 +119,8 @@ module Pipeloader
     def await_turn
       return if @job.nil? || !parks?
 
-      @awaits_turn = true
       @loader.yield(nil) until @run.turn?(@job) || saturated?
-    ensure
-      @awaits_turn = false
     end
-
-    def awaits_turn? = @awaits_turn
 
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
     # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.
@@ -178,7 +172,6 @@ module Pipeloader
     end
 
     def leave
-      @run.changed unless @awaits_turn
       @state.settle(@base)
       @response.leave(self)
     end

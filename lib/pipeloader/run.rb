@@ -25,30 +25,31 @@ module Pipeloader
 
     def over? = @over
 
-    def left(fiber)
-      @away[fiber] = true
-      @line = nil unless fiber.awaits_turn?
-    end
+    def left(fiber) = @away[fiber] = true
 
     def back(fiber) = @away.delete(fiber)
 
     def fibers_away = @away.size
 
-    # The jobs in line have changed.
-    def changed = @line = nil
+    # Takes note of a job that is asked for: free until a field has failed.
+    def add(job)
+      return unless @line
 
-    # True if nothing that is unfinished comes before +job+.
+      @line.insert(@line.bsearch_index { |other| other.compare(job) <= 0 } || @line.size, job)
+    end
+
+    # True if nothing that is unfinished comes before +job+, the one that is running.
     def turn?(job)
-      line = (@line ||= in_line)
-      line.pop while line.last&.finished?
-      line.empty? || line.last.compare(job) >= 0
+      @line ||= unfinished(job)
+      @line.pop while @line.last&.finished?
+      @line.empty? || @line.last.compare(job) >= 0
     end
 
     private
 
-    # Unfinished jobs, the first one last.
-    def in_line
-      (@away.keys.filter_map(&:job) + @queued.call.grep(Job)).sort { |a, b| b.compare(a) }
+    # Every job that isn't done, the first one last. From here on it is kept up: n fields that fail cost n log n.
+    def unfinished(running)
+      [running, *@away.keys.filter_map(&:job), *@queued.call.grep(Job)].sort { |job, other| other.compare(job) }
     end
   end
 end

@@ -3,7 +3,7 @@
 require_relative "../support/test_helper"
 
 # Which connection a read goes to, and who has it afterwards: several databases, roles, leases, fiber isolation.
-class ConnectionsTest < PipeloaderTest
+class DatabaseConnectionsTest < PipeloaderTest
   ENVIRONMENT = ActiveRecord::ConnectionHandling::DEFAULT_ENV.call
   ActiveRecord::Base.configurations = {
     ENVIRONMENT => { "main" => TestDatabase.hash, "replica" => TestDatabase.hash(application_name: "replica") }
@@ -132,7 +132,7 @@ class ConnectionsTest < PipeloaderTest
 end
 
 # The same under `isolation_level = :fiber`, where ActiveRecord takes every fiber for a world of its own.
-class FiberIsolationTest < ConnectionsTest
+class FiberIsolationTest < DatabaseConnectionsTest
   def setup
     super
     ActiveSupport::IsolatedExecutionState.isolation_level = :fiber

@@ -25,6 +25,20 @@ class InterruptTest < WireCase
     def checkout(...) = Thread.handle_interrupt(Object => :never) { super.tap(&:connect!) }
   end
 
+  # As are these: a transaction that the server has begun, or ended, and ActiveRecord hasn't.
+  module UnstruckTransactions
+    singleton_class.attr_accessor :on
+
+    %i[begin_transaction materialize_transactions commit_transaction rollback_transaction].each do |name|
+      define_method(name) do |*arguments, **options|
+        next super(*arguments, **options) unless UnstruckTransactions.on
+
+        Thread.handle_interrupt(Object => :never) { super(*arguments, **options) }
+      end
+    end
+  end
+  ActiveRecord::ConnectionAdapters::TransactionManager.prepend(UnstruckTransactions)
+
   def setup
     super
     connect_gated(pool: 2)
@@ -216,6 +230,7 @@ class InterruptTest < WireCase
   def test_soak
     connect_gated(pool: 3)
     Gated.connection_pool.extend(UnstruckPool)
+    UnstruckTransactions.on = true
     %i[request request_in_transaction rescuing_request].each { |form| send(form) } # what is loaded lazily, is loaded
     @random = Random.new(seed)
     @struck = @completed = 0
@@ -238,6 +253,8 @@ class InterruptTest < WireCase
     Gated.connection_pool.reap # what killed threads had leased
     assert_operator @struck, :>, 0
     puts "  soak: #{@completed} requests answered, #{@struck} struck (seed #{seed})" if ENV["PIPELOADER_ROUNDS"]
+  ensure
+    UnstruckTransactions.on = false
   end
 
   private

@@ -1,0 +1,197 @@
+# frozen_string_literal: true
+
+require_relative "../support/test_helper"
+require_relative "../support/comparison"
+require_relative "../support/read_forms"
+
+# Each way to read, as the resolvers of four sibling fields (the last asks what the first asks): the values, the errors and
+# the events are those of a run without Pipeloader, and each read is parked. What must not wait for others, goes at once.
+class ReadFormsCase < PipeloaderTest
+  FIELDS = 4
+  QUERY = "{ #{Array.new(FIELDS) { |index| "f#{index}" }.join(" ")} }".freeze
+
+  # What one execution has left: {results: what the resolvers returned or raised, events: payloads, parked: number of reads}
+  Run = Struct.new(:results, :events, :parked)
+
+  class << self
+    def test_all_forms
+      ReadForms::ALL.each do |name, (expectation, body)|
+        define_method(:"test_#{name}") { assert_same_reads(expectation, &body) }
+      end
+    end
+
+    # The schema without and the one with Pipeloader; what their fields do is in the context.
+    def schemas
+      @@schemas ||= begin # rubocop:disable Style/ClassVars
+        query = Class.new(GraphQL::Schema::Object) { graphql_name "Query" }
+        FIELDS.times do |index|
+          query.field :"f#{index}", String
+          query.define_method(:"f#{index}") { context[:resolve].call(index) }
+        end
+        Schemas.make(query: query, mutation: nil)
+      end
+    end
+  end
+
+  # Around the execution of the query.
+  def around = yield
+
+  def assert_same_reads(expectation, &body)
+    plain, piped = runs(&body)
+    assert_equal plain.results.map { |it| Comparison.of(it) }, piped.results.map { |it| Comparison.of(it) }
+    assert_equal_lists comparable(plain.events), comparable(piped.events)
+    assert_parked expectation, piped
+  end
+
+  # Events as text, in any order: siblings take turns.
+  def comparable(events) = events.map { |it| Comparison.event(it) }.sort
+
+  def assert_equal_lists(plain, piped)
+    assert_equal plain.tally, piped.tally, "only plain:\n#{(plain - piped).join("\n")}\nonly piped:\n#{(piped - plain).join("\n")}\n" unless plain == piped
+    pass
+  end
+
+  def assert_parked(expectation, run)
+    parked, others = run.events.reject { |it| it[:cached] || it[:name] == "TRANSACTION" }.partition { |it| it.key?(:pipeloader) }
+    expectation = in_transaction? ? :both : :at_once if expectation == :own_transaction
+    case expectation
+    when :parks then assert_empty(others.map { |it| it[:sql] }) && assert_operator(run.parked, :>, 0)
+    when :at_once then assert_empty(parked.map { |it| it[:sql] }) && refute_empty(others)
+    when :nothing then assert_empty(run.events.map { |it| it[:sql] })
+    end
+  end
+
+  def in_transaction? = false
+
+  # @return [Array(Run, Run)] without and with Pipeloader
+  def runs(&body)
+    ReadFormsCase.schemas.map do |schema|
+      run = Run.new([], nil, 0)
+      resolve = ->(index) { run.results[index] = outcome((index % (FIELDS - 1)) + 1, &body) and nil }
+      ActiveSupport::Notifications.subscribed(->(*, payload) { run.parked += payload[:reads].size }, "burst.pipeloader") do
+        around do
+          run.events = WireCounter.events("sql.active_record") { schema.execute(QUERY, context: { resolve: resolve }) }
+        end
+      end
+      run.events.reject! { |it| it[:name] == "SCHEMA" }
+      run
+    end
+  end
+
+  def outcome(id)
+    yield id
+  rescue StandardError => e
+    e
+  end
+end
+
+class ReadFormsTest < ReadFormsCase
+  test_all_forms
+
+  # The resolver's own line is in it, as if the read had not been elsewhere meanwhile.
+  def test_backtrace
+    _plain, piped = runs { |id| ReadForms.connection.select_value("SELECT #{id} / 0") }
+    piped.results.each { |error| assert(error.backtrace.any? { |line| line.include?(__FILE__) }) }
+  end
+
+  # Where nobody subscribes to a query cache's hits, nothing is parked for them either.
+  def test_events_have_the_same_connection_and_transaction
+    plain, piped = runs { |id| Post.find(id) }
+    assert_equal(plain.events.map { |it| it[:connection].object_id }, piped.events.map { |it| it[:connection].object_id })
+    assert(piped.events.all? { |it| it[:transaction].nil? == plain.events.first[:transaction].nil? })
+  end
+
+  # With an executor they run on other threads; a pool asks for it when it's made.
+  def test_async_with_an_executor
+    ActiveRecord.async_query_executor, before = :global_thread_pool, ActiveRecord.async_query_executor
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+    plain, piped = runs do |id|
+      relation = Post.where(id: id..).order(:id).load_async
+      [Post.where(id: id..).async_count.value, Post.find(id).title, relation.to_a]
+    end
+    assert_equal plain.results.map { |it| Comparison.of(it) }, piped.results.map { |it| Comparison.of(it) }
+    assert_equal [FIELDS, 2 * FIELDS], piped.events.partition { |it| it.key?(:pipeloader) }.map(&:size)
+  ensure
+    ActiveRecord.async_query_executor = before
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+end
+
+class ReadFormsWithQueryCacheTest < ReadFormsCase
+  # What empties the cache does so at another moment, so that other reads are answered by it; but all ask for the same.
+  EMPTYING = ["reload", "reload a missing one", "reload of an association", "reload_author, reset", "update and read again",
+              "transaction between reads", "in other blocks", "insert and rollback", "with_lock", "lock!"].freeze
+
+  def comparable(events)
+    return super unless EMPTYING.include?(name.delete_prefix("test_"))
+
+    events.reject { |it| it[:name] == "TRANSACTION" }.map { |it| it.slice(:sql, :name).merge(binds: it[:binds].map { |bind| bind.respond_to?(:value) ? bind.value : bind }).inspect }.sort
+  end
+
+  def around(&block) = ActiveRecord::Base.cache { Audit.cache(&block) }
+
+  # Reading the schema empties the cache as well: that is done in a first run.
+  def runs(...)
+    super
+    super
+  end
+  test_all_forms
+end
+
+# As in a test suite with transactional tests.
+class ReadFormsInTransactionTest < ReadFormsCase
+  def around
+    ActiveRecord::Base.transaction do
+      ActiveRecord::Base.lease_connection.materialize_transactions
+      Audit.transaction { yield }
+      raise ActiveRecord::Rollback
+    end
+  end
+
+  def in_transaction? = true
+  test_all_forms
+end
+
+class ReadFormsUnpreparedTest < ReadFormsCase
+  def setup = ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
+  def teardown = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash) }
+  test_all_forms
+end
+
+# Like ActiveRecord::QueryLogs, which turns prepared statements off, and without that.
+class ReadFormsTransformedTest < ReadFormsCase
+  def setup
+    ActiveRecord.query_transformers << ->(sql, _connection = nil) { "#{sql} /*app:test*/" }
+  end
+
+  def teardown = super.tap { ActiveRecord.query_transformers.pop }
+  test_all_forms
+end
+
+class ReadFormsUnpreparedTransformedTest < ReadFormsCase
+  def setup
+    ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
+    ActiveRecord.query_transformers << ->(sql, _connection = nil) { "/*app:test*/ #{sql}" }
+  end
+
+  def teardown
+    super
+    ActiveRecord.query_transformers.pop
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+  test_all_forms
+end
+
+class ReadFormsUnderFiberIsolationTest < ReadFormsCase
+  def setup
+    @level = ActiveSupport::IsolatedExecutionState.isolation_level
+    ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
+  end
+
+  def teardown
+    super
+    ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
+    ActiveSupport::IsolatedExecutionState.isolation_level = @level
+  end
+  test_all_forms
+end

@@ -1,0 +1,338 @@
+# frozen_string_literal: true
+
+require_relative "wire_case"
+
+# What grows with the size of a response, has a limit: memory, fibers, statements, connections.
+class BoundsTest < WireCase
+  KILOBYTE = 1024
+
+  class Text < GraphQL::Schema::Object
+    field :length, Integer
+    def length = object.length
+  end
+
+  class Item < GraphQL::Schema::Object
+    field :value, Integer, null: false
+    def value = ::Post.with_connection { |connection| connection.select_value("SELECT #{object}") }
+
+    field :title, String
+    def title = ::Post.find((object % 12) + 1).title
+  end
+
+  class Query < GraphQL::Schema::Object
+    field :items, [Item], null: false do
+      argument :count, Integer
+    end
+    def items(count:) = (1..count).to_a
+  end
+
+  # {kind => [what one read asks for, fields]}
+  BIG = {
+    rows: [->(connection, index) { connection.select_value("SELECT repeat('x', 100000 + #{index})").length }, 2_000],
+    parameters: [->(connection, index) { connection.select_all("SELECT length($1::text)", nil, [BoundsTest.bind("x" * (100_000 + index))], preparable: true).rows.first.first }, 2_000],
+    both: [->(connection, index) { connection.select_all("SELECT $1::text", nil, [BoundsTest.bind("x" * (100_000 + index))], preparable: true).rows.first.first.length }, 2_000],
+    huge_rows: [->(connection, index) { connection.select_value("SELECT repeat('x', 4000000 + #{index})").length - 3_900_000 }, 50]
+  }.freeze
+
+  # MB above what the process had before the first of two responses. (200 MB pass in each; without Pipeloader Ruby's heap
+  # grows by 70 to 100 meanwhile.) A level's parameters are the resolvers' own: they exist until they are sent.
+  CAPS = { rows: 260, parameters: 450, both: 500, huge_rows: 260 }.freeze
+
+  def self.bind(text) = ActiveRecord::Relation::QueryAttribute.new("text", text, ActiveModel::Type::String.new)
+
+  # -- memory ----------------------------------------------------------------------------------------------------------
+
+  BIG.each do |kind, (read, count)|
+    define_method(:"test_memory_of_big_#{kind}") do
+      peaks = [false, true].map do |piped|
+        in_process do
+          schema = big_schema(piped, count, read)
+          Post.with_connection { |connection| read.call(connection, 0) }
+          before = reset_peak
+          2.times { check_big(schema, count) }
+          (peak - before) / KILOBYTE
+        end
+      end
+      puts "  #{kind}: #{peaks.last} MB, without Pipeloader #{peaks.first} MB" if ENV["PIPELOADER_VERBOSE"]
+      assert_operator peaks.last, :<, CAPS.fetch(kind), "MB (without Pipeloader: #{peaks.first})"
+    end
+  end
+
+  # What was small so far may be large the next time.
+  def test_memory_of_big_rows_after_small_ones
+    megabytes = in_process do
+      small = big_schema(true, 500, ->(connection, index) { connection.select_value("SELECT 100000 + #{index}") })
+      big = big_schema(true, 600, ->(connection, index) { connection.select_value("SELECT repeat('x', 1000000 + #{index})").length - 900_000 })
+      Post.with_connection do
+        20.times { check_big(small, 500) }
+        before = reset_peak
+        check_big(big, 600)
+        (peak - before) / KILOBYTE
+      end
+    end
+    assert_operator megabytes, :<, 450
+  end
+
+  # -- fibers ----------------------------------------------------------------------------------------------------------
+
+  def test_forty_thousand_items_with_a_read_each
+    fibers = in_process do
+      count = 40_000
+      _, piped = Schemas.make(query: Query, mutation: nil)
+      bursts = WireCounter.events("burst.pipeloader") do
+        answer = piped.execute("{ items(count: #{count}) { value } }").to_h
+        raise answer["errors"].first.inspect if answer["errors"]
+        raise "wrong" unless answer["data"]["items"].map { |item| item["value"] } == (1..count).to_a
+      end
+      [bursts.size, bursts.map { |burst| burst[:reads].size }.max, bursts.sum { |burst| burst[:statements] }, peak / KILOBYTE]
+    end
+    bursts, most, statements, megabytes = fibers
+    puts "  40,000 items: #{bursts} bursts of at most #{most} reads, #{megabytes} MB" if ENV["PIPELOADER_VERBOSE"]
+    assert_equal 40_000, statements
+    assert_operator most, :<=, Pipeloader::Loader::FIBER_LIMIT
+    assert_operator bursts, :<=, (40_000 / Pipeloader::Loader::FIBER_LIMIT.to_f).ceil * 2
+    assert_operator megabytes, :<, 1_500
+  end
+
+  def test_fiber_limit_of_the_schema
+    [4, 5, 6, 50].each do |limit| # fewer are an ArgumentError of graphql-ruby's
+      plain, piped = Schemas.make(query: Query, mutation: nil, pipeloader: { fiber_limit: limit })
+      query = "{ items(count: 120) { value title } }"
+      expected = plain.execute(query).to_h
+      bursts = WireCounter.events("burst.pipeloader") { assert_equal expected, piped.execute(query).to_h }
+      assert_operator bursts.map { |burst| burst[:reads].size }.max || 0, :<=, limit
+    end
+  ensure
+    release
+  end
+
+  # -- statements ------------------------------------------------------------------------------------------------------
+
+  def test_statements_of_a_burst
+    bursts = WireCounter.events("burst.pipeloader") { resolve(true, 500) { |index| Post.where(id: index).pick(:title) } }
+    assert_equal [[500, 500]], bursts.map { |burst| [burst[:reads].size, burst[:statements]] }
+    bursts = WireCounter.events("burst.pipeloader") { resolve(true, 500) { |index| Post.where(id: index % 12).pick(:title) } }
+    assert_equal [[500, 12]], bursts.map { |burst| [burst[:reads].size, burst[:statements]] }
+  end
+
+  def test_quoting_sends_nothing
+    read = lambda do |index|
+      Post.with_connection { |connection| connection.select_value("SELECT #{connection.quote("it's #{index}")}") }
+    end
+    resolve(true, 5, &read)
+    assert_round_trips(1) { assert_equal Array.new(5) { |index| "it's #{index}" }, resolve(true, 5, &read) }
+    connect_gated(prepared_statements: false)
+    resolve(true, 1) { GatedPost.find_by(title: "post 1") }
+    assert_round_trips(1) { assert_equal [1, 2, 3], resolve(true, 3) { |index| GatedPost.find_by(title: "post #{index + 1}").id } }
+  end
+
+  # A level that is more than may be held at once: what was asked for first, is answered first, and a write in between
+  # is seen by nobody who asked before it.
+  def test_more_than_may_be_held_at_once
+    with_constant(Pipeloader::Pipeline, :HELD, 200_000) do
+      expected = (0...40).map { |index| [index, 50_000] }
+      outcomes = resolve(true, 40) do |index|
+        Post.with_connection { |connection| connection.select_rows("SELECT #{index}, repeat('x', 50000)") }.first.then { |number, text| [number, text.length] }
+      end
+      assert_equal expected, outcomes
+    end
+    assert_pool_sound
+  end
+
+  def test_a_write_after_a_burst_that_was_too_much_for_once
+    side.exec("UPDATE posts SET likes = 1 WHERE id <= 12")
+    with_constant(Pipeloader::Pipeline, :HELD, 100_000) do
+      outcomes = resolve(true, 12) do |index|
+        likes = Post.with_connection { |connection| connection.select_rows("SELECT likes, repeat('x', 50000) FROM posts WHERE id = #{index + 1}") }.first.first
+        Post.where(id: 1..12).update_all("likes = likes + 1") if index.zero?
+        likes
+      end
+      assert_equal [1] * 12, outcomes
+    end
+  ensure
+    side.exec("UPDATE posts SET likes = 1 WHERE id <= 12")
+  end
+
+  # -- threads and connections -----------------------------------------------------------------------------------------
+
+  def test_two_threads_at_once
+    advisory_locked(61) do
+      other = in_thread do
+        resolve(true, 3) { |index| index == 1 ? Post.with_connection { |c| c.select_value("SELECT 'waited' FROM pg_advisory_xact_lock(61)") } : Post.find(index + 1).title }
+      end
+      await_waiter
+      # Ours goes on while theirs is in the middle of a burst.
+      assert_equal ["post 4", "post 5", "post 6"], resolve(true, 3) { |index| Post.find(index + 4).title }
+      assert_predicate other, :alive?
+      side(:lock).exec("SELECT pg_advisory_unlock(61)")
+      assert_equal ["post 1", "waited", "post 3"], other.value
+      side(:lock).exec("SELECT pg_advisory_lock(61)")
+    end
+  end
+
+  def test_thirty_two_threads_with_a_pool_of_five
+    assert_many_threads(pool: 5) { |random| mixed_request(random) }
+  end
+
+  def test_thirty_two_threads_with_a_pool_of_one
+    assert_many_threads(pool: 1, rounds: 3) { |random| mixed_request(random) }
+  end
+
+  # Each response uses both, in either order: nobody may sit on the one while it waits for the other.
+  def test_threads_over_two_databases_with_a_pool_of_one_each
+    connect_gated(pool: 1, checkout_timeout: 5)
+    Second.establish_connection(TestDatabase.hash(TestDatabase::SECOND, pool: 1, checkout_timeout: 5))
+    Audit.find(1)
+    # Both threads are to have the one connection before either asks for the other.
+    barrier = Queue.new
+    arrived = Queue.new
+    reads = [-> { GatedPost.find(1).title }, -> { Audit.find(1).note }]
+    outcomes = [false, true].map do |piped|
+      threads = [reads, reads.reverse].map do |order|
+        in_thread do
+          resolve(piped, 2) do |index|
+            if index == 1 && piped
+              arrived << true
+              barrier.pop
+            end
+            order[index].call
+          end
+        end
+      end
+      if piped
+        2.times { arrived.pop }
+        2.times { barrier << true }
+      end
+      threads.map(&:value)
+    end
+    assert_equal [["post 1", "audit 1"], ["audit 1", "post 1"]], outcomes.first
+    assert_equal outcomes.first, outcomes.last
+    assert_pool_sound(Gated.connection_pool)
+    assert_pool_sound(Audit.connection_pool)
+  ensure
+    Second.establish_connection(TestDatabase.hash(TestDatabase::SECOND))
+  end
+
+  # As in Rails' transactional tests with a server in a thread: both threads share both connections.
+  def test_two_threads_that_share_pinned_connections
+    connect_gated
+    pools = [Gated.connection_pool, Audit.connection_pool]
+    pools.each { |pool| pool.pin_connection!(true) }
+    reads = [->(index) { GatedPost.find(index).title }, ->(index) { Audit.find(index).note }]
+    threads = [reads, reads.reverse].map do |order|
+      in_thread do
+        Array.new(100) { |round| resolve(true, 4) { |index| order[index % 2].call((round % 12) + 1) } }
+      end
+    end
+    expected = Array.new(100) { |round| (round % 12) + 1 }
+    assert_equal(expected.map { |id| ["post #{id}", "audit #{id}"] * 2 }, threads.first.value)
+    assert_equal(expected.map { |id| ["audit #{id}", "post #{id}"] * 2 }, threads.last.value)
+  ensure
+    pools.each(&:unpin_connection!)
+  end
+
+  private
+
+  # -- memory ----------------------------------------------------------------------------------------------------------
+
+  def big_schema(piped, count, read)
+    item = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Item"
+      field :size, Integer
+      define_method(:size) { Post.with_connection { |connection| read.call(connection, object) } }
+    end
+    query = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :items, [item]
+      define_method(:items) { (1..count).to_a }
+    end
+    Class.new(GraphQL::Schema) do
+      query(query)
+      use(Pipeloader) if piped
+    end
+  end
+
+  def check_big(schema, count)
+    answer = schema.execute("{ items { size } }").to_h
+    raise answer["errors"].first.inspect if answer["errors"]
+
+    sizes = answer["data"]["items"].map { |item| item["size"] }
+    raise "wrong" unless sizes == (1..count).map { |index| 100_000 + index }
+  end
+
+  # Runs the block in a process of its own, which shares nothing with this one but its beginnings.
+  #
+  # @return what it returns
+  def in_process
+    release
+    ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
+    GC.start
+    reader, writer = IO.pipe
+    writer.binmode
+    child = fork do
+      reader.close
+      result = begin
+        yield
+      rescue Exception => e # rubocop:disable Lint/RescueException
+        "#{e.class}: #{e.message}\n#{e.backtrace.first(15).join("\n")}"
+      end
+      Marshal.dump(result, writer)
+      writer.close
+      exit!(0)
+    end
+    writer.close
+    result = Marshal.load(reader) # rubocop:disable Security/MarshalLoad
+    result.is_a?(String) ? flunk(result) : result
+  ensure
+    reader.close
+    Process.wait(child)
+  end
+
+  # Kilobytes of memory that this process had at most.
+  def peak
+    skip "no /proc here" unless File.readable?("/proc/self/status")
+
+    File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i
+  end
+
+  # @return [Integer] kilobytes that it has now
+  def reset_peak
+    GC.start
+    File.write("/proc/self/clear_refs", "5")
+    peak
+  end
+
+  # -- threads ---------------------------------------------------------------------------------------------------------
+
+  # @return [Array, Array] what a request answered, what it should have
+  def mixed_request(random)
+    number = random.rand(1 << 40)
+    id = random.rand(1..12)
+    reads = [
+      [-> { Gated.with_connection { |c| c.select_value("SELECT #{number}") } }, number],
+      [-> { GatedPost.find(id).title }, "post #{id}"],
+      [-> { GatedPost.where(id: id).count }, 1],
+      [-> { GatedPost.transaction { GatedPost.find(id).id } }, id],
+      [-> { GatedPost.find_by(title: "none #{number}") }, nil],
+      [-> { GatedPost.where("likes / 0 = #{number}").to_a }, "ActiveRecord::StatementInvalid"],
+      [-> { GatedPost.find(id).title + Audit.find(id).note }, "post #{id}audit #{id}"]
+    ].sample(random.rand(1..6), random: random)
+    outcomes = resolve(true, reads.size) { |index| reads[index].first.call }
+    [outcomes.map { |outcome| outcome.is_a?(Failure) ? outcome.class_name : outcome }, reads.map(&:last)]
+  end
+
+  def assert_many_threads(pool:, rounds: 10)
+    connect_gated(pool: pool, checkout_timeout: 30)
+    seeds = Random.new(seed)
+    threads = Array.new(32) do
+      random = Random.new(seeds.rand(1 << 30))
+      in_thread { Array.new(rounds) { yield random } }
+    end
+    threads.each do |thread|
+      thread.value.each { |outcomes, expected| assert_equal expected, outcomes }
+    end
+    assert_pool_sound(Gated.connection_pool)
+    assert_pool_sound(Audit.connection_pool)
+    assert_operator Gated.connection_pool.connections.size, :<=, pool
+  end
+end

@@ -1,0 +1,124 @@
+# frozen_string_literal: true
+
+require "socket"
+
+# A proxy before the server that passes bytes when told: tests wait for what has arrived at it, never for a time.
+#
+#     gate = Gate.new(**PrivateCluster.tcp_hash.slice(:host, :port))
+#     gate.hold(:requests)          # what the client sends stays here
+#     gate.await(:requests, 100)    # returns when 100 bytes have come
+#     gate.pass(:requests)
+#     gate.cut                      # every connection, both ways
+class Gate
+  attr_reader :port
+
+  def initialize(host:, port:)
+    @target = [host, port]
+    @listener = TCPServer.open("127.0.0.1", 0)
+    @port = @listener.addr[1]
+    @monitor = Mutex.new
+    @changed = ConditionVariable.new
+    @held = { requests: false, answers: false }
+    @waiting = { requests: 0, answers: 0 } # bytes that are held back
+    @passed = { requests: 0, answers: 0 }
+    @sockets = []
+    @threads = [Thread.new { accept }]
+  end
+
+  def hold(*ways)
+    ways = @held.keys if ways.empty?
+    @monitor.synchronize { ways.each { |way| @held[way] = true } }
+  end
+
+  def pass(*ways)
+    ways = @held.keys if ways.empty?
+    @monitor.synchronize do
+      ways.each { |way| @held[way] = false }
+      @changed.broadcast
+    end
+  end
+
+  # Returns when at least that many bytes are held back.
+  def await(way, bytes = 1)
+    @monitor.synchronize { @changed.wait(@monitor) until @waiting[way] >= bytes }
+  end
+
+  # What is held back, and what comes, goes through the block first.
+  def garble(&block)
+    @monitor.synchronize { @garbler = block }
+  end
+
+  def passed(way) = @monitor.synchronize { @passed[way] }
+
+  # Lets that many bytes of answers through, and then cuts the connection. (Once; the next connection works.)
+  def cut_after(bytes)
+    @monitor.synchronize { @rest = bytes }
+  end
+
+  # Ends what is connected, as a router that died. New connections are taken.
+  def cut
+    sockets = @monitor.synchronize { @sockets.tap { @sockets = [] } }
+    sockets.each { |socket| shut(socket) }
+  end
+
+  def close
+    @listener.close
+    cut
+    @threads.each(&:kill)
+  end
+
+  private
+
+  def accept
+    loop do
+      client = @listener.accept
+      server = TCPSocket.new(*@target)
+      @monitor.synchronize { @sockets.push(client, server) }
+      @threads << Thread.new { pump(client, server, :requests) } << Thread.new { pump(server, client, :answers) }
+    end
+  rescue IOError, SystemCallError
+    # Closed.
+  end
+
+  def pump(from, to, way)
+    loop do
+      bytes = from.readpartial(65_536)
+      wait_for(way, bytes.bytesize)
+      bytes = @garbler.call(bytes) if @garbler
+      last = way == :answers && spend(bytes.bytesize)
+      to.write(last ? bytes.byteslice(0, last) : bytes)
+      break cut if last
+    end
+  rescue IOError, SystemCallError
+    [from, to].each { |socket| shut(socket) }
+  end
+
+  def wait_for(way, bytes)
+    @monitor.synchronize do
+      @waiting[way] += bytes
+      @changed.broadcast
+      @changed.wait(@monitor) while @held[way]
+      @waiting[way] -= bytes
+      @passed[way] += bytes
+    end
+  end
+
+  # @return [Integer, nil] how many of the bytes are the last that may pass
+  def spend(bytes)
+    @monitor.synchronize do
+      next unless @rest
+
+      rest = @rest
+      @rest = rest > bytes ? rest - bytes : nil
+      rest unless @rest
+    end
+  end
+
+  def shut(socket)
+    socket.shutdown(Socket::SHUT_RDWR)
+  rescue IOError, SystemCallError
+    # Already.
+  ensure
+    socket.close
+  end
+end

@@ -1,0 +1,228 @@
+# frozen_string_literal: true
+
+require_relative "../support/test_helper"
+require_relative "gate"
+
+# What the tests in this folder share: a hang becomes a failure that shows where everybody waited; nothing waits by the
+# clock, but for a lock that another session holds (`table_locked`, `advisory_locked`) or at a Gate.
+class WireCase < PipeloaderTest
+  # Seconds that a test may take before it counts as hanging.
+  LIMIT = Integer(ENV.fetch("PIPELOADER_TEST_LIMIT", 180))
+
+  class Hang < Exception; end # rubocop:disable Lint/InheritException -- nobody's `rescue => e` is to swallow it
+
+  # What interrupts.
+  class Stop < Exception; end # rubocop:disable Lint/InheritException
+
+  # A failure as a caller sees it, without what may rightly differ: backtrace, connection, names of prepared statements.
+  Failure = Struct.new(:class_name, :message, :cause, :sqlstate, :sql, :binds) do
+    def self.of(error)
+      result = error.cause.respond_to?(:result) ? error.cause.result : nil
+      new(error.class.name, error.message.gsub(/"a\d+"/, '"a…"'), error.cause&.class&.name, result&.error_field(PG::PG_DIAG_SQLSTATE),
+          (error.sql if error.respond_to?(:sql)), (error.binds&.map { |bind| bind.respond_to?(:value) ? bind.value : bind } if error.respond_to?(:binds)))
+    end
+  end
+
+  # A pool of its own, before which a test may put a Gate, or which it may give other settings.
+  class Gated < ActiveRecord::Base
+    self.abstract_class = true
+  end
+
+  class GatedPost < Gated
+    self.table_name = "posts"
+  end
+
+  def run
+    tested = Thread.current
+    watchdog = Thread.new do
+      sleep(LIMIT)
+      tested.raise(Hang, "#{LIMIT} s, and not done:\n#{backtraces}")
+      sleep(20)
+      $stderr.puts "#{self.class}##{name} hangs where it can't be interrupted:\n#{backtraces}"
+      exit!(1)
+    end
+    super
+  ensure
+    watchdog.kill
+  end
+
+  def teardown
+    Gated.remove_connection
+    @threads&.each(&:kill)&.each { |thread| ended?(thread) }
+    @gates&.each(&:close)
+    @sides&.each_value(&:close)
+    super
+  end
+
+  private
+
+  # -- resolvers -------------------------------------------------------------------------------------------------------
+
+  # Runs the block as resolver of +fields+ sibling fields, in one response.
+  #
+  # @return [Array] what it returned in each, or the Failure for what it raised
+  def resolve(piped, fields, context: {})
+    outcomes = Array.new(fields)
+    resolver = lambda do |index|
+      outcomes[index] = yield(index)
+    rescue NameError # this test's own
+      raise
+    rescue StandardError => e
+      @errors&.push(e)
+      outcomes[index] = Failure.of(e)
+    end
+    schema(piped, fields).execute("{ #{Array.new(fields) { |index| "f#{index}" }.join(" ")} }", context: { **context, resolver: resolver })
+    outcomes
+  end
+
+  # As #resolve, by the schema without Pipeloader and by the one with it; what they say must be equal.
+  #
+  # @return [Array] what it is
+  def assert_resolves_alike(fields, message = nil, around: ->(&run) { run.call }, &block)
+    plain, piped = [false, true].map { |with| around.call { resolve(with, fields, &block) } }
+    assert_equal plain, piped, message
+    piped
+  end
+
+  @@schemas = {} # {[piped, fields] => schema}
+
+  def schema(piped, fields)
+    @@schemas[[piped, fields]] ||= begin
+      query = Class.new(GraphQL::Schema::Object) do
+        graphql_name "Query"
+        fields.times do |index|
+          field :"f#{index}", String
+          define_method(:"f#{index}") do
+            context[:resolver].call(index)
+            "done"
+          end
+        end
+      end
+      Class.new(GraphQL::Schema) do
+        query(query)
+        use(Pipeloader) if piped
+        # By Timeout, which leaves its timer running if its thread is struck on the way into the block.
+        validate_timeout(nil)
+      end
+    end
+  end
+
+  # How many rounds a test makes that tries points or chances; PIPELOADER_ROUNDS asks for more.
+  def rounds(default) = Integer(ENV.fetch("PIPELOADER_ROUNDS", default))
+
+  def seed = Integer(ENV.fetch("PIPELOADER_SEED", Minitest.seed))
+
+  # -- other sessions --------------------------------------------------------------------------------------------------
+
+  # A connection outside ActiveRecord, closed when the test ends.
+  def side(name = :side)
+    (@sides ||= {})[name] ||= TestDatabase.connect.tap { |connection| connection.exec("SET client_min_messages = warning") }
+  end
+
+  # While the block runs, reads of +table+ wait.
+  def table_locked(table)
+    side(:lock).exec("BEGIN; LOCK TABLE #{table} IN ACCESS EXCLUSIVE MODE")
+    yield
+  ensure
+    side(:lock).exec("ROLLBACK")
+  end
+
+  # While the block runs, `SELECT pg_advisory_xact_lock(key)` waits.
+  def advisory_locked(key)
+    side(:lock).exec("SELECT pg_advisory_lock(#{key})")
+    yield
+  ensure
+    side(:lock).exec("SELECT pg_advisory_unlock(#{key})")
+  end
+
+  # Returns when a backend waits for a lock that we hold.
+  #
+  # @return [Integer] its process id
+  def await_waiter
+    loop do
+      pid = side(:monitor).exec(<<~SQL).values.flatten.first
+        SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND state = 'active'
+      SQL
+      return Integer(pid) if pid
+    end
+  end
+
+  # Returns when that backend is gone: a signal to it is no more than a wish.
+  def terminate(pid)
+    side(:monitor).exec("SELECT pg_terminate_backend(#{pid})")
+    loop { break if side(:monitor).exec("SELECT 1 FROM pg_stat_activity WHERE pid = #{pid}").ntuples.zero? }
+  end
+
+  def backend_pid(model = ActiveRecord::Base) = model.with_connection { |connection| connection.select_value("SELECT pg_backend_pid()") }
+
+  # Gated reads go through a gate from here on.
+  #
+  # @return [Gate]
+  def put_gate(**settings)
+    gate = gate(**PrivateCluster.tcp_hash.slice(:host, :port))
+    connect_gated(host: "127.0.0.1", port: gate.port, sslmode: "disable", gssencmode: "disable", **settings)
+    gate
+  end
+
+  def connect_gated(**settings)
+    Gated.establish_connection(TestDatabase.hash(**settings))
+    GatedPost.find(1) # whatever ActiveRecord wants to know of a table, it knows now
+  end
+
+  def gate(**target) = (@gates ||= []).push(Gate.new(**target)).last
+
+  # A thread that ends with the test.
+  def in_thread(&block)
+    thread = Thread.new(&block)
+    thread.report_on_exception = false
+    (@threads ||= []) << thread
+    thread
+  end
+
+  # Waits for the end of +thread+, whatever the end was.
+  def ended?(thread)
+    !thread.join(10).nil?
+  rescue Exception # rubocop:disable Lint/RescueException
+    true
+  end
+
+  # -- the pool --------------------------------------------------------------------------------------------------------
+
+  # Every connection is idle, out of pipeline mode and at home; and what it answers is what it is asked.
+  def assert_pool_sound(pool = ActiveRecord::Base.connection_pool, message = nil)
+    stat = pool.stat
+    assert_equal [0, 0], [stat[:busy], stat[:dead]], "connections checked out: #{stat} #{message}"
+    pool.connections.each do |adapter|
+      connection = raw(adapter)
+      next unless connection&.status == PG::CONNECTION_OK
+
+      assert_equal PG::PQ_PIPELINE_OFF, connection.pipeline_status, "pipeline mode is on #{message}"
+      assert_equal PG::PQTRANS_IDLE, connection.transaction_status, "not idle #{message}"
+      assert_nil adapter.pipeloader_gathering, "reads are left gathered #{message}"
+    end
+  end
+
+  # Without the mark that `raw_connection` leaves: ActiveRecord then no longer reconnects by itself.
+  def raw(adapter) = adapter.instance_variable_get(:@raw_connection)
+
+  # Gives the connection back that test code may have leased for good.
+  def release = ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
+
+  # +name+ is a constant of +owner+, private ones too.
+  def with_constant(owner, name, value)
+    was = owner.send(:const_get, name)
+    replace_constant(owner, name, value)
+    yield
+  ensure
+    replace_constant(owner, name, was)
+  end
+
+  def replace_constant(owner, name, value)
+    owner.send(:remove_const, name)
+    owner.const_set(name, value)
+  end
+
+  def backtraces
+    Thread.list.map { |thread| "#{thread.inspect}\n  #{thread.backtrace&.first(40)&.join("\n  ")}" }.join("\n")
+  end
+end
