@@ -26,10 +26,14 @@ class AnswerTest < PipeloaderTest
     piped
   end
 
-  # Runs the block as it would be on the tables as they are at the beginning of each test, and leaves them so.
+  # Runs the block and puts the tables back as they were when the tests began, sequences too.
   def restoring
     yield
   ensure
+    restore
+  end
+
+  def restore
     tables = (ActiveRecord::Base.connection.tables - %w[schema_migrations ar_internal_metadata]).join(", ")
     ActiveRecord::Base.connection.execute("TRUNCATE #{tables} RESTART IDENTITY")
     Audit.connection.execute("TRUNCATE audits RESTART IDENTITY")
@@ -463,6 +467,7 @@ end
 class MutationsTest < AnswerTest
   # Answers and the tables after it are the same.
   def assert_same_mutation(trips, query, schemas = Schemas.pair, errors: 0)
+    restore
     plain, piped = schemas.map do |schema|
       restoring do
         answer = nil
@@ -1504,7 +1509,8 @@ class OutsideTest < AnswerTest
       raise ActiveRecord::Rollback
     end
     assert_equal 12, assert_answer(1, "{ posts { title } }")["data"]["posts"].size
-    restoring { nil }
+  ensure
+    restore
   end
 
   def test_query_cache_around_a_response

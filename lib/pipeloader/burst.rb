@@ -13,11 +13,13 @@ module Pipeloader
       #: (Array[Burst]) -> void
       def run(bursts)
         events = []
-        bursts.each { |burst| events << burst.begin_event }
-        bursts.first&.run_before(bursts.drop(1))
-      ensure
-        events.each(&:finish)
-        bursts.first(events.size).each(&:count)
+        begin
+          bursts.each { |burst| events << burst.begin_event }
+          bursts.first&.run_before(bursts.drop(1))
+        ensure
+          events.each(&:finish)
+          bursts.first(events.size).each(&:count)
+        end
       end
     end
 
@@ -52,11 +54,14 @@ module Pipeloader
 
     #: (Array[Burst]) -> void
     def run_before(others)
-      @adapter.pipeloader_gathering = nil if @adapter.pipeloader_gathering.equal?(self)
+      @adapter.pipeloader_gathered(self)
       @others = others
       @held_back = false
       attempt(unanswered) while pending? && !@held_back
       run_others
+    ensure
+      # What is left goes before any write that comes first.
+      @adapter.pipeloader_gather(self) if pending?
     end
 
     private
@@ -103,7 +108,7 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
-      pipeline = Pipeline.new(connection, result_size: @adapter.pipeloader_result_size)
+      pipeline = Pipeline.new(connection, @adapter.pipeloader_result_sizes)
       begin
         pipeline.open do
           pipeline.start(statements)
@@ -182,7 +187,6 @@ module Pipeloader
       @payload[:statements] += pipeline.sent
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received
-      @adapter.pipeloader_result_size = pipeline.result_size
     end
   end
 end

@@ -63,6 +63,5 @@ module Pipeloader
     def compare_in_queue(other)
       [path.size, path] <=> [other.path.size, other.path]
     end
-
   end
 end

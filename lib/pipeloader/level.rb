@@ -14,7 +14,7 @@ module Pipeloader
 
     def <<(read)
       burst = @bursts[read.adapter] ||= Burst.new(read.adapter, self)
-      read.adapter.pipeloader_gathering = burst
+      read.adapter.pipeloader_gather(burst)
       burst << read
     end
 

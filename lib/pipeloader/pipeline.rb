@@ -20,11 +20,12 @@ module Pipeloader
     # Bytes of results of one burst. What is over goes with the next: 2,000 reads of 100 kB don't sit in memory at once.
     HELD = 32 * 1024 * 1024
 
-    # Bytes that a result is expected to have, before this connection has brought any, and at least. With HELD it says how
-    # many statements may be without an answer: 1,024 at first, up to 4,096. (A fixed window of 256 made two round trips
-    # of a burst of 374 statements.)
-    RESULT = 32 * 1024
+    # How much may be under way goes by what the results of the same SQL had before, together at most HELD. One that isn't
+    # known yet counts as 128 kB, which lets 256 of them go; any counts as 8 kB at least, so 4,096. (A fixed window of 256
+    # cost a burst of 374 statements a second round trip.)
+    UNKNOWN_RESULT = 128 * 1024
     SMALLEST_RESULT = 8 * 1024
+    KNOWN_LIMIT = 1000
 
     # Seconds to get an interrupted pipeline empty, and between the cancel requests that it takes.
     CLEARING = 0.5
@@ -38,13 +39,13 @@ module Pipeloader
 
     attr_reader :bytes_sent, :bytes_received, :sent
 
-    # Mean size of the results that this connection brings, for the next burst on it.
-    attr_reader :result_size
-
-    #: (PG::Connection, ?result_size: Integer?) -> void
-    def initialize(connection, result_size: nil)
+    # @param result_sizes [Hash] {SQL => bytes}: kept from burst to burst
+    #
+    #: (PG::Connection, ?Hash[String, Integer]) -> void
+    def initialize(connection, result_sizes = {})
       @connection = connection
-      @result_size = result_size || RESULT
+      @result_sizes = result_sizes
+      @expected = 0   # bytes that the statements in flight will bring
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
       @unflushed = 0
@@ -119,7 +120,7 @@ module Pipeloader
     end
 
     def fill
-      while @in_flight.size < window && @bytes_received < HELD && (statement = @waiting.shift)
+      while room? && (statement = @waiting.shift)
         transmit(statement)
         next if (@unflushed += statement.bytesize) < UNFLUSHED
         # The socket is full: first see what the other side has to say.
@@ -130,10 +131,17 @@ module Pipeloader
       @waiting.clear if @bytes_received >= HELD
     end
 
-    def window = HELD / [@result_size, SMALLEST_RESULT].max
+    def room?
+      @bytes_received < HELD && (@in_flight.empty? || @expected + expect(@waiting.first) <= HELD)
+    end
+
+    def expect(statement)
+      statement ? [@result_sizes.fetch(statement.sql, UNKNOWN_RESULT), SMALLEST_RESULT].max : 0
+    end
 
     def transmit(statement)
       @in_flight << statement
+      @expected += statement.expected = expect(statement)
       send_statement(statement)
       @connection.public_send(SYNC)
       @sent += 1
@@ -179,13 +187,20 @@ module Pipeloader
 
     def take(result, clearing)
       if result.result_status == PG::PGRES_PIPELINE_SYNC
-        @in_flight.shift.complete(clearing)
+        statement = @in_flight.shift
+        @expected -= statement.expected
+        statement.complete(clearing)
       else
-        size = ObjectSpace.memsize_of(result)
-        @bytes_received += size
-        @result_size += (size - @result_size) / 8
+        remember(@in_flight.first.sql, ObjectSpace.memsize_of(result))
         @in_flight.first.take(result)
       end
+    end
+
+    def remember(sql, size)
+      @bytes_received += size
+      @result_sizes.clear if @result_sizes.size > KNOWN_LIMIT
+      known = @result_sizes[sql]
+      @result_sizes[sql] = known ? known + ((size - known) / 8) : size
     end
 
     # With a Sync after each statement a cancel ends but the one that is running, hence again and again.

@@ -75,6 +75,11 @@ module Pipeloader
       @wait = Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond) - @enqueued_at
     end
 
+    # It isn't to be sent any more.
+    def withdraw
+      @outcome = :withdrawn
+    end
+
     # @return [Statement, nil] nil where the connection itself failed
     def statement
       @outcome unless @outcome.is_a?(Exception)

@@ -112,6 +112,9 @@ module Pipeloader
       let_others_gather(read) if parks?
       # What subscribers to our events read meanwhile must not park: the level is locked while it is sent.
       without_parking { level.send_off } until read.answered?
+    ensure
+      # Interrupted: nobody waits for it any more.
+      read.withdraw unless read.answered?
     end
 
     # Returns when every job is done that a serial run would have come to before this one. For a field that failed. (Or

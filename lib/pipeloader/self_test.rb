@@ -97,7 +97,8 @@ module Pipeloader
 
       def fail_with(what)
         raise IncompatibleHostError,
-              "Pipeloader #{VERSION} doesn't know ActiveRecord #{ActiveRecord.version} with graphql #{GraphQL::VERSION}: #{what}. " \
+              "Pipeloader #{VERSION} doesn't know ActiveRecord #{ActiveRecord.version} with graphql #{GraphQL::VERSION}: " \
+              "#{what}. " \
               "Update pipeloader, or keep to the versions that its gemspec names."
       end
     end

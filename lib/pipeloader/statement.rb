@@ -12,6 +12,9 @@ module Pipeloader
 
     attr_reader :sql, :params, :name, :reads, :result, :error
 
+    # Bytes that its result is expected to have; the pipeline's own account.
+    attr_accessor :expected
+
     # @param name [String, nil] nil sends it unprepared
     # @param prepare [Boolean] whether this statement is the one that prepares +name+
     def initialize(read, name: nil, prepare: false)

@@ -202,7 +202,7 @@ class PinnedConnectionTest < PipeloaderTest
   end
 
   def test_mutation
-    query = 'mutation { a: like(id: 1) { likes comments { body } } b: like(id: 1) { likes author { name } } }'
+    query = "mutation { a: like(id: 1) { likes comments { body } } b: like(id: 1) { likes author { name } } }"
     plain, piped = Schemas.pair.map do |schema|
       answer = nil
       ActiveRecord::Base.transaction(requires_new: true) do

@@ -168,6 +168,49 @@ class ReadFormsTransformedTest < ReadFormsCase
   test_all_forms
 end
 
+# What QueryLogs says of a read is what its own field has set, on the wire as in the event.
+class ReadFormsWithQueryLogsTest < ReadFormsCase
+  def setup
+    @before = ActiveRecord::QueryLogs.tags
+    ActiveRecord::QueryLogs.tags = [{ field: ->(context) { context[:field] } }]
+    ActiveRecord.query_transformers << ActiveRecord::QueryLogs
+  end
+
+  def teardown
+    super
+    ActiveRecord.query_transformers.delete(ActiveRecord::QueryLogs)
+    ActiveRecord::QueryLogs.tags = @before
+  end
+
+  def test_tags_of_each_field
+    sent = []
+    plain, piped = ActiveSupport::Notifications.subscribed(->(*, payload) { sent.concat(payload[:reads].map(&:sql)) }, "burst.pipeloader") do
+      runs { |id| ActiveSupport::ExecutionContext.set(field: "field#{id}") { [Post.count, Post.find(id).comments.to_a, Post.count] } }
+    end
+    assert_equal plain.results.map { |it| Comparison.of(it) }, piped.results.map { |it| Comparison.of(it) }
+    assert_equal_lists comparable(plain.events), comparable(piped.events)
+    assert_equal piped.events.map { |it| it[:sql] }.sort, sent.sort
+    assert_equal({ "field1" => 8, "field2" => 4, "field3" => 4 }, sent.map { |sql| sql[/field\d/] }.tally)
+  end
+end
+
+# ActiveRecord asks the connection for warnings after each statement: nothing that a burst could answer.
+class ReadFormsWithWarningsTest < ReadFormsCase
+  def setup
+    @before = ActiveRecord.db_warnings_action
+    ActiveRecord.db_warnings_action = :log
+  end
+
+  def teardown = super.tap { ActiveRecord.instance_variable_set(:@db_warnings_action, @before) }
+
+  def test_at_once
+    plain, piped = runs { |id| [Post.find(id), Post.count] }
+    assert_equal plain.results.map { |it| Comparison.of(it) }, piped.results.map { |it| Comparison.of(it) }
+    assert_equal_lists comparable(plain.events), comparable(piped.events)
+    assert_parked :at_once, piped
+  end
+end
+
 class ReadFormsUnpreparedTransformedTest < ReadFormsCase
   def setup
     ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))

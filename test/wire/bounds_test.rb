@@ -73,6 +73,17 @@ class BoundsTest < WireCase
     assert_operator megabytes, :<, 450
   end
 
+  def test_long_texts_are_not_kept
+    kept = in_process do
+      1_200.times do |number|
+        resolve(true, 1) { Post.with_connection { |connection| connection.select_value("SELECT length('#{"x" * 100_000}#{number}')") } }
+      end
+      GC.start
+      ObjectSpace.each_object(String).count { |text| text.bytesize > 90_000 && text.start_with?("SELECT length") }
+    end
+    assert_operator kept, :<, 100
+  end
+
   # -- fibers ----------------------------------------------------------------------------------------------------------
 
   def test_forty_thousand_items_with_a_read_each
@@ -215,23 +226,85 @@ class BoundsTest < WireCase
 
   # As in Rails' transactional tests with a server in a thread: both threads share both connections.
   def test_two_threads_that_share_pinned_connections
-    connect_gated
-    pools = [Gated.connection_pool, Audit.connection_pool]
-    pools.each { |pool| pool.pin_connection!(true) }
-    reads = [->(index) { GatedPost.find(index).title }, ->(index) { Audit.find(index).note }]
-    threads = [reads, reads.reverse].map do |order|
-      in_thread do
-        Array.new(100) { |round| resolve(true, 4) { |index| order[index % 2].call((round % 12) + 1) } }
+    pinned do
+      assert_alternating_reads
+    end
+  end
+
+  # Each has sent to the one database, in its own order, before it sends to the other.
+  def test_two_threads_that_share_pinned_connections_and_take_them_crosswise
+    pinned do
+      Crosswise.threads = []
+      assert_alternating_reads(rounds: 1)
+    ensure
+      Crosswise.threads = nil
+    end
+  end
+
+  # Waits, after the first burst is on its way, until the other thread is as far, or waits for us.
+  module Crosswise
+    singleton_class.attr_accessor :threads
+
+    def start(...)
+      super
+      return unless (threads = Crosswise.threads) && !threads.include?(Thread.current)
+
+      threads << Thread.current
+      Thread.pass until threads.size == 2 || Thread.list.any? { |thread| waits_for_us?(thread) }
+    end
+
+    private
+
+    def waits_for_us?(thread)
+      thread.thread_variable_get(:crosswise) && !thread.equal?(Thread.current) && thread.stop? &&
+        (trace = thread.backtrace.to_a).first(3).grep(/mon_enter|synchronize/).any? && trace.grep(/pipeloader_connection/).any?
+    end
+  end
+  Pipeloader::Pipeline.prepend(Crosswise)
+
+  # What one thread gathers is sent before that thread's write, whatever another thread gathers on the same connection.
+  [:before, :after].each do |they|
+    define_method(:"test_a_write_on_a_connection_that_another_thread_gathers_on_#{they}_us") do
+      pinned do
+        GatedPost.where(id: 1).update_all(likes: 3)
+        gathered, written = Queue.new, Queue.new
+        theirs = ->(index) { index.zero? ? GatedPost.find(2).title : (gathered << true) && written.pop }
+        other = nil
+        gather = -> { other ||= in_thread { resolve(true, 2, &theirs) }.tap { gathered.pop } }
+        outcomes = resolve(true, 2) do |index|
+          gather.call if (index.zero? && they == :before) || (index == 1 && they == :after)
+          index.zero? ? GatedPost.find(1).likes : GatedPost.where(id: 1).update_all(likes: 4).tap { written << true }
+        end
+        assert_equal [3, 1], outcomes
+        assert_equal ["post 2", true], other.value
       end
     end
-    expected = Array.new(100) { |round| (round % 12) + 1 }
-    assert_equal(expected.map { |id| ["post #{id}", "audit #{id}"] * 2 }, threads.first.value)
-    assert_equal(expected.map { |id| ["audit #{id}", "post #{id}"] * 2 }, threads.last.value)
-  ensure
-    pools.each(&:unpin_connection!)
   end
 
   private
+
+  def pinned
+    connect_gated
+    pools = [Gated.connection_pool, Audit.connection_pool]
+    pools.each { |pool| pool.pin_connection!(true) }
+    yield
+  ensure
+    @threads&.each(&:kill)&.each { |thread| ended?(thread) }
+    pools.each(&:unpin_connection!)
+  end
+
+  def assert_alternating_reads(rounds: 100)
+    reads = [->(index) { GatedPost.find(index).title }, ->(index) { Audit.find(index).note }]
+    threads = [reads, reads.reverse].map do |order|
+      in_thread do
+        Thread.current.thread_variable_set(:crosswise, true)
+        Array.new(rounds) { |round| resolve(true, 4) { |index| order[index % 2].call((round % 12) + 1) } }
+      end
+    end
+    expected = Array.new(rounds) { |round| (round % 12) + 1 }
+    assert_equal(expected.map { |id| ["post #{id}", "audit #{id}"] * 2 }, threads.first.value)
+    assert_equal(expected.map { |id| ["audit #{id}", "post #{id}"] * 2 }, threads.last.value)
+  end
 
   # -- memory ----------------------------------------------------------------------------------------------------------
 

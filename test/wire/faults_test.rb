@@ -215,6 +215,16 @@ class FaultsTest < WireCase
     release
   end
 
+  def self.read(model, index, positions, sql, value)
+    sql, value = "SELECT 'field ' || $1::text", index.to_s unless positions.include?(index)
+    type = value.is_a?(Integer) ? ActiveModel::Type::Integer.new : ActiveModel::Type::String.new
+    bind = ActiveRecord::Relation::QueryAttribute.new("value", value, type)
+    model.with_connection do |connection|
+      sql = sql.gsub("$1", connection.quote(value)) unless connection.prepared_statements
+      connection.select_all(sql, "Fault", connection.prepared_statements ? [bind] : [], preparable: true).rows
+    end
+  end
+
   private
 
   def assert_fault_alike(fault, position, transaction, model)
@@ -237,16 +247,6 @@ class FaultsTest < WireCase
       fault == :lock_timeout ? table_locked("profiles", &body) : body.call
     end
     [outcomes, state]
-  end
-
-  def self.read(model, index, positions, sql, value)
-    sql, value = "SELECT 'field ' || $1::text", index.to_s unless positions.include?(index)
-    type = value.is_a?(Integer) ? ActiveModel::Type::Integer.new : ActiveModel::Type::String.new
-    bind = ActiveRecord::Relation::QueryAttribute.new("value", value, type)
-    model.with_connection do |connection|
-      sql = sql.gsub("$1", connection.quote(value)) unless connection.prepared_statements
-      connection.select_all(sql, "Fault", connection.prepared_statements ? [bind] : [], preparable: true).rows
-    end
   end
 
   # The session setting for as long as the block runs; a connection that is leased for good, as that has it.

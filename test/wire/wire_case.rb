@@ -32,6 +32,18 @@ class WireCase < PipeloaderTest
     self.table_name = "posts"
   end
 
+  # Every name that is prepared, by server process: a name must mean one statement for as long as the connection lives.
+  module Names
+    @prepared = Hash.new { |names, pid| names[pid] = [] }
+    class << self
+      attr_reader :prepared
+    end
+
+    def prepare(name, ...) = super.tap { Names.prepared[backend_pid] << name }
+    def send_prepare(name, ...) = super.tap { Names.prepared[backend_pid] << name }
+  end
+  PG::Connection.prepend(Names)
+
   def run
     tested = Thread.current
     watchdog = Thread.new do
@@ -46,7 +58,13 @@ class WireCase < PipeloaderTest
     watchdog.kill
   end
 
+  def setup
+    super
+    Names.prepared.clear
+  end
+
   def teardown
+    Names.prepared.each_value { |names| assert_empty(names.tally.select { |_, times| times > 1 }, "a name was used twice") }
     Gated.remove_connection
     @threads&.each(&:kill)&.each { |thread| ended?(thread) }
     @gates&.each(&:close)

@@ -13,8 +13,21 @@ module Pipeloader
     # *Replay*: the fiber parks in `select_all`; when its burst has brought the result, ActiveRecord's own code runs from
     # the top, and the connection that `with_raw_connection` yields is a Replay.
     module PostgreSQLAdapter
-      # The Burst that is being gathered for this connection; bytes that a result on it has on average.
-      attr_accessor :pipeloader_gathering, :pipeloader_result_size
+      # The Bursts that are being gathered for this connection, in the order of their levels; nil if none is. (One that was
+      # too much for once, or was interrupted, still has reads to be sent when the next is begun.)
+      attr_reader :pipeloader_gathering
+
+      def pipeloader_gather(burst)
+        (@pipeloader_gathering ||= []) << burst unless @pipeloader_gathering&.include?(burst)
+      end
+
+      def pipeloader_gathered(burst)
+        @pipeloader_gathering&.delete(burst)
+        @pipeloader_gathering = nil if @pipeloader_gathering&.empty?
+      end
+
+      # {SQL => bytes that its result has on average}
+      def pipeloader_result_sizes = @pipeloader_result_sizes ||= {}
 
       # `super` with keywords allocates an object each time (its call information, Ruby 3.1 to 3.3), an alias doesn't:
       # outside of a response a read must cost what it did.
@@ -37,8 +50,8 @@ module Pipeloader
 
       def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
-        if fiber.nil? && @pipeloader_gathering&.gathered_here?
-          return ResolverFiber.stand_by(@pipeloader_gathering) do
+        if fiber.nil? && @pipeloader_gathering&.first&.gathered_here?
+          return ResolverFiber.stand_by(@pipeloader_gathering.first) do
             select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
           end
         end
@@ -74,8 +87,7 @@ module Pipeloader
           failure = read.failure
           raise failure if failure
 
-          replay = Replay.new(read)
-          super { |connection| yield replay.over(connection) }
+          pipeloader_replay(Replay.new(read), allow_retry, materialize_transactions, &block)
         else
           # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
           pipeloader_send_gathered if materialize_transactions
@@ -98,7 +110,8 @@ module Pipeloader
 
       # Reads that +response+ has gathered and never sent: it has ended by an exception.
       def pipeloader_abandon(response)
-        @pipeloader_gathering = nil if @pipeloader_gathering&.response.equal?(response)
+        @pipeloader_gathering&.reject! { |burst| burst.response.equal?(response) }
+        @pipeloader_gathering = nil if @pipeloader_gathering&.empty?
       end
 
       # The connection for a burst, as ActiveRecord gives it to a statement of its own: connected, its transaction begun.
@@ -127,6 +140,15 @@ module Pipeloader
       end
 
       private
+
+      def pipeloader_replay(replay, allow_retry, materialize_transactions)
+        pipeloader_host_with_raw_connection(
+          allow_retry: allow_retry, materialize_transactions: materialize_transactions
+        ) { |connection| yield replay.over(connection) }
+      ensure
+        # ActiveRecord takes what it got for a sign of life; but the connection may have died after that read.
+        @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
+      end
 
       # @return [Array, nil] as to_sql_and_binds; nil where ActiveRecord has an answer of its own to a bind out of range
       def pipeloader_compile(arel, binds, preparable, allow_retry)
@@ -164,8 +186,7 @@ module Pipeloader
       end
 
       def pipeloader_send_gathered
-        burst = @pipeloader_gathering
-        Burst.run([burst]) if burst&.gathered_here?
+        Burst.run([@pipeloader_gathering.first]) while @pipeloader_gathering&.first&.gathered_here?
       end
 
       # ActiveRecord 7.2 keeps an instrumenter per connection, later ones ask this method.
