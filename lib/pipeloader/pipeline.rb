@@ -26,6 +26,7 @@ module Pipeloader
     UNKNOWN_RESULT = 128 * 1024
     SMALLEST_RESULT = 8 * 1024
     KNOWN_LIMIT = 1000
+    KNOWN_LENGTH = 2000
 
     # Seconds to get an interrupted pipeline empty, and between the cancel requests that it takes.
     CLEARING = 0.5
@@ -198,6 +199,8 @@ module Pipeloader
 
     def remember(sql, size)
       @bytes_received += size
+      return if sql.size > KNOWN_LENGTH
+
       @result_sizes.clear if @result_sizes.size > KNOWN_LIMIT
       known = @result_sizes[sql]
       @result_sizes[sql] = known ? known + ((size - known) / 8) : size

@@ -20,9 +20,12 @@ module Pipeloader
     # {SQL => whether it is free of all that}: reads come in few shapes, and the pattern takes longer than a look-up.
     KNOWN = {} # rubocop:disable Style/MutableConstant
     KNOWN_LIMIT = 1000
-    private_constant :IMPURE, :KNOWN, :KNOWN_LIMIT
+    KNOWN_LENGTH = 2000
+    private_constant :IMPURE, :KNOWN, :KNOWN_LIMIT, :KNOWN_LENGTH
 
     def self.pure_text?(sql)
+      return !IMPURE.match?(sql) if sql.size > KNOWN_LENGTH
+
       KNOWN.fetch(sql) do
         KNOWN.clear if KNOWN.size >= KNOWN_LIMIT
         KNOWN[sql] = !IMPURE.match?(sql)

@@ -189,41 +189,6 @@ class BoundsTest < WireCase
     assert_many_threads(pool: 1, rounds: 3) { |random| mixed_request(random) }
   end
 
-  # Each response uses both, in either order: nobody may sit on the one while it waits for the other.
-  def test_threads_over_two_databases_with_a_pool_of_one_each
-    connect_gated(pool: 1, checkout_timeout: 5)
-    Second.establish_connection(TestDatabase.hash(TestDatabase::SECOND, pool: 1, checkout_timeout: 5))
-    Audit.find(1)
-    # Both threads are to have the one connection before either asks for the other.
-    barrier = Queue.new
-    arrived = Queue.new
-    reads = [-> { GatedPost.find(1).title }, -> { Audit.find(1).note }]
-    outcomes = [false, true].map do |piped|
-      threads = [reads, reads.reverse].map do |order|
-        in_thread do
-          resolve(piped, 2) do |index|
-            if index == 1 && piped
-              arrived << true
-              barrier.pop
-            end
-            order[index].call
-          end
-        end
-      end
-      if piped
-        2.times { arrived.pop }
-        2.times { barrier << true }
-      end
-      threads.map(&:value)
-    end
-    assert_equal [["post 1", "audit 1"], ["audit 1", "post 1"]], outcomes.first
-    assert_equal outcomes.first, outcomes.last
-    assert_pool_sound(Gated.connection_pool)
-    assert_pool_sound(Audit.connection_pool)
-  ensure
-    Second.establish_connection(TestDatabase.hash(TestDatabase::SECOND))
-  end
-
   # As in Rails' transactional tests with a server in a thread: both threads share both connections.
   def test_two_threads_that_share_pinned_connections
     pinned do

@@ -141,6 +141,7 @@ class PipelineTest < WireCase
     statements = [statement("SELECT 1", name: "taken", prepare: true), statement("SELECT 2")]
     send_through(statements)
     assert_equal ["42P05", [["2"]]], answers(statements)
+    Names.prepared.clear # on purpose
   end
 
   def test_a_parameter_that_cannot_be_encoded_is_refused_alone
@@ -278,7 +279,7 @@ class PipelineTest < WireCase
     terminate(@connection.backend_pid)
     pipeline = Pipeloader::Pipeline.new(@connection)
     statements = [statement("SELECT 1")]
-    assert_raises(PG::ConnectionBad) { pipeline.open { pipeline.start(statements) && pipeline.finish } }
+    assert_raises(PG::ConnectionBad) { pipeline.open { [pipeline.start(statements), pipeline.finish] } }
     refute_predicate statements.first, :answered?
     refute_predicate pipeline, :stuck?
     @unclean = true

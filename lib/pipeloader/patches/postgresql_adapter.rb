@@ -50,8 +50,8 @@ module Pipeloader
 
       def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
-        if fiber.nil? && @pipeloader_gathering&.first&.gathered_here?
-          return ResolverFiber.stand_by(@pipeloader_gathering.first) do
+        if fiber.nil? && (burst = pipeloader_gathered_here)
+          return ResolverFiber.stand_by(burst) do
             select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
           end
         end
@@ -186,8 +186,12 @@ module Pipeloader
       end
 
       def pipeloader_send_gathered
-        Burst.run([@pipeloader_gathering.first]) while @pipeloader_gathering&.first&.gathered_here?
+        while (burst = pipeloader_gathered_here)
+          Burst.run([burst])
+        end
       end
+
+      def pipeloader_gathered_here = @pipeloader_gathering&.find(&:gathered_here?)
 
       # ActiveRecord 7.2 keeps an instrumenter per connection, later ones ask this method.
       def instrumenter
