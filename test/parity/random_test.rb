@@ -217,10 +217,11 @@ class RandomTest < PipeloaderTest
     FAILING = FORMS.grep(/several statements|no such|error|syntax|division|bad |too few|encoding|NUL|savepoint/).freeze
     BLOCKS = %i[scoping unscoped cache uncached locale zone current connected_to transaction without_parking rescuing tagged].freeze
 
-    def initialize(random, failing: true)
+    def initialize(random, failing: true, fibers: true)
       @random = random
       @forms = failing ? FORMS : FORMS - FAILING
       @failing = failing
+      @fibers = fibers
     end
 
     # @return [Hash] {steps: the program, lazy: whether a lazy value runs it, below: programs of the fields below}
@@ -238,9 +239,9 @@ class RandomTest < PipeloaderTest
       when 0.45..0.7 then depth.zero? ? [:look] : [BLOCKS.sample(random: @random), @random.rand(1..5), steps(depth - 1)]
       when 0.7..0.76 then [:shared_association, %i[author comments tags last_comment].sample(random: @random)]
       when 0.76..0.8 then [:shared_relation]
-      when 0.8..0.84 then [:enumerator]
+      when 0.8..0.84 then @fibers ? [:enumerator] : [:look]
       when 0.87..0.9 then @failing ? [:fail_with, %w[execution missing].sample(random: @random)] : [:look]
-      when 0.9..0.93 then [:fiber]
+      when 0.9..0.93 then @fibers ? [:fiber] : [:look]
       else [:look]
       end
     end
@@ -350,6 +351,16 @@ class RandomTest < PipeloaderTest
     each_round { |random| assert_same_programs(random, failing: false) { |run| in_transaction { run.call } } }
   end
 
+  def test_programs_under_fiber_isolation
+    level = ActiveSupport::IsolatedExecutionState.isolation_level
+    ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
+    # Each other fiber would take a connection of its own.
+    each_round { |random| assert_same_programs(random, fibers: false) { |run| run.call } }
+  ensure
+    ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
+    ActiveSupport::IsolatedExecutionState.isolation_level = level
+  end
+
   def test_programs_in_other_blocks
     each_round do |random|
       assert_same_programs(random) do |run|
@@ -368,9 +379,9 @@ class RandomTest < PipeloaderTest
     end
   end
 
-  def assert_same_programs(random, failing: true, &around)
+  def assert_same_programs(random, **options, &around)
     I18n.available_locales |= %i[en de]
-    programmer = Programmer.new(random, failing: failing)
+    programmer = Programmer.new(random, **options)
     programs = Array.new(random.rand(1..5)) { programmer.call(2) }
     variables = { "again" => random.rand < 0.3, "must" => random.rand < 0.3 }
     runs = ->(some) { program_schemas.map { |schema| -> { around.call(-> { run_programs(schema, some, variables) }) } } }

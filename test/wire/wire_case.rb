@@ -60,6 +60,8 @@ class WireCase < PipeloaderTest
 
   def setup
     super
+    # What an earlier test's main thread has leased for good is not this one's leak.
+    ActiveRecord::Base.connection_handler.each_connection_pool(&:release_connection)
     Names.prepared.clear
   end
 

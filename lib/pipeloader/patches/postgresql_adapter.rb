@@ -23,7 +23,7 @@ module Pipeloader
 
       def pipeloader_gathered(burst)
         @pipeloader_gathering&.delete(burst)
-        @pipeloader_gathering = nil if @pipeloader_gathering&.empty?
+        @pipeloader_gathering = nil if @pipeloader_gathering == []
       end
 
       # {SQL => bytes that its result has on average}
@@ -111,7 +111,7 @@ module Pipeloader
       # Reads that +response+ has gathered and never sent: it has ended by an exception.
       def pipeloader_abandon(response)
         @pipeloader_gathering&.reject! { |burst| burst.response.equal?(response) }
-        @pipeloader_gathering = nil if @pipeloader_gathering&.empty?
+        @pipeloader_gathering = nil if @pipeloader_gathering == []
       end
 
       # The connection for a burst, as ActiveRecord gives it to a statement of its own: connected, its transaction begun.
