@@ -55,6 +55,8 @@ module Pipeloader
     end
 
     def open
+      # A result that nobody fetched: every statement of ActiveRecord's begins like this. (It may wait.)
+      @connection.discard_results if @connection.transaction_status == PG::PQTRANS_ACTIVE && no_pipeline?
       uninterrupted { enter }
       yield
       uninterrupted { leave }
@@ -88,8 +90,6 @@ module Pipeloader
     private
 
     def enter
-      # A result that nobody fetched: every statement of ActiveRecord's begins like this.
-      @connection.discard_results if @connection.transaction_status == PG::PQTRANS_ACTIVE && no_pipeline?
       refuse("is busy") unless IDLE.include?(@connection.transaction_status)
       refuse("is in somebody else's pipeline") unless no_pipeline?
 
