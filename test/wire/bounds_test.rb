@@ -196,16 +196,6 @@ class BoundsTest < WireCase
     end
   end
 
-  # Each has sent to the one database, in its own order, before it sends to the other.
-  def test_two_threads_that_share_pinned_connections_and_take_them_crosswise
-    pinned do
-      Crosswise.threads = []
-      assert_alternating_reads(rounds: 1)
-    ensure
-      Crosswise.threads = nil
-    end
-  end
-
   # Waits, after the first burst is on its way, until the other thread is as far, or waits for us.
   module Crosswise
     singleton_class.attr_accessor :threads
