@@ -493,27 +493,24 @@ class InterruptTest < WireCase
     @struck += 1
   end
 
-  # Connections that nobody knows of any more are ended, if by nothing else, by the garbage collector.
+  # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
   def assert_no_stray_backends
-    GC.start
-    pooled = Gated.connection_pool.connections.count { |adapter| raw(adapter)&.status == PG::CONNECTION_OK }
     strays = nil
     20.times do
-      pids = Gated.connection_pool.connections.filter_map { |adapter| raw(adapter)&.then { |it| it.backend_pid if it.status == PG::CONNECTION_OK } }
-      strays = server_pids - pids - own_pids
-      break if strays.empty?
-
       GC.start
+      break if (strays = server_pids - pooled_pids - @sides.each_value.map(&:backend_pid)).empty?
     end
-    assert_empty strays, "#{pooled} connections in the pool, and others that live on"
+    assert_empty strays, "#{pooled_pids.size} connections in pools, and others that live on"
   end
 
   def server_pids
     side(:monitor).exec("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'").values.flatten.map(&:to_i)
   end
 
-  def own_pids
-    @sides.each_value.map(&:backend_pid) +
-      ActiveRecord::Base.connection_pool.connections.filter_map { |adapter| raw(adapter)&.then { |it| it.backend_pid if it.status == PG::CONNECTION_OK } }
+  # (Other tests' models have pools of their own.)
+  def pooled_pids
+    pools = ActiveRecord::Base.connection_handler.each_connection_pool.to_a
+    connections = pools.flat_map(&:connections).filter_map { |adapter| raw(adapter) }
+    connections.filter_map { |connection| connection.backend_pid if connection.status == PG::CONNECTION_OK }
   end
 end
