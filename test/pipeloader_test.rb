@@ -434,6 +434,12 @@ class ConnectionsTest < AnswerTest
     assert_same_answer "{ posts { commentsConnection(first: 1) { nodes { id } pageInfo { hasNextPage } } comments { id } } }"
   end
 
+  # With both, graphql-ruby's `hasNextPage` depends on what was asked for before it.
+  def test_first_and_last_in_every_order
+    fields = ["nodes { lastComment { id } }", "pageInfo { hasNextPage }", "second: pageInfo { hasPreviousPage hasNextPage startCursor }"]
+    fields.permutation { |order| assert_same_answer "{ postsConnection(first: 5, last: 3) { #{order.join(" ")} } }" }
+  end
+
   def test_total
     connection = type(GraphQL::Types::Relay::BaseConnection, "CountedConnection") do
       edge_type(Schemas::Post.edge_type)

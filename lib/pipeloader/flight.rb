@@ -9,8 +9,7 @@ module Pipeloader
       # Runs the block for +object+, alone among the fibers of this response; the others wait until it has landed.
       # +object+ carries its flight in an instance variable, only while it lasts.
       def over(object, fiber)
-        underway = object.instance_variable_get(:@pipeloader_flight)
-        if underway && !underway.landed?
+        while (underway = object.instance_variable_get(:@pipeloader_flight)) && !underway.landed?
           return yield if underway.pilot.equal?(fiber)
 
           underway.await(fiber)

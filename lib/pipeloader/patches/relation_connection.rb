@@ -8,19 +8,40 @@ module Pipeloader
     #   the page not loaded yet (measured: 5 queries instead of 1, 9 instead of 2 with `last:`).
     # Falls through when:: the current fiber is not a resolver's.
     module RelationConnection
-      def has_next_page = pipeloader_alone { super }
+      # With `first` and `last` the answer differs by whether the nodes are there: they must be exactly if they would be in a
+      # serial run.
+      def has_next_page
+        ResolverFiber.current&.await_turn if first && last
+        pipeloader_alone do |fiber|
+          nodes = @nodes
+          @nodes = nil if first && last && pipeloader_loaded_later_than?(fiber)
+          super()
+        ensure
+          @nodes ||= nodes
+        end
+      end
 
       def has_previous_page = pipeloader_alone { super }
 
       private
 
-      def load_nodes = pipeloader_alone { super }
+      def load_nodes
+        pipeloader_alone do |fiber|
+          @pipeloader_loader ||= fiber&.job
+          super()
+        end
+      end
 
       def limited_nodes = pipeloader_alone { super }
 
-      def pipeloader_alone(&block)
+      def pipeloader_alone
         fiber = ResolverFiber.current
-        fiber ? Flight.over(self, fiber, &block) : yield
+        fiber ? Flight.over(self, fiber) { yield fiber } : yield
+      end
+
+      # (Of those that have asked for them, the first.)
+      def pipeloader_loaded_later_than?(fiber)
+        @pipeloader_loader && fiber&.job && fiber.job.compare(@pipeloader_loader).negative?
       end
     end
   end
