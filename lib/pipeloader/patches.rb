@@ -22,6 +22,7 @@ module Pipeloader
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
         ActiveRecord::Relation.prepend(Relation)
+        ActiveRecord::ConnectionAdapters::ConnectionPool.prepend(ConnectionPool)
       end
 
       # What an application may load, or configure, after this gem.
@@ -38,6 +39,7 @@ module Pipeloader
 end
 
 require "pipeloader/patches/postgresql_adapter"
+require "pipeloader/patches/connection_pool"
 require "pipeloader/patches/association"
 require "pipeloader/patches/relation"
 require "pipeloader/patches/isolated_execution_state"

@@ -22,11 +22,10 @@ module Pipeloader
 
       # Runs the block, a read, for a fiber of user code's own (Enumerator#next) while +burst+ is being gathered.
       def stand_by(burst)
-        fiber = Thread.current[KEY] = Bystander.new(burst.response)
+        Thread.current[KEY] = Bystander.new(burst.response)
         yield
       ensure
         Thread.current[KEY] = nil
-        fiber.go
       end
     end
 
@@ -57,12 +56,14 @@ module Pipeloader
     # @param job [Job, nil] nil for the fetch of a source
     # @return [Job, nil] the outer job
     def begin_job(job)
+      @run.step
       outer, @job = @job, job
       enter if (@jobs += 1) == 1
       outer
     end
 
     def end_job(outer)
+      @run.step
       leave if (@jobs -= 1).zero?
       @job = outer
     end
@@ -112,6 +113,7 @@ module Pipeloader
       let_others_gather(read) if parks?
       # What subscribers to our events read meanwhile must not park: the level is locked while it is sent.
       without_parking { level.send_off } until read.answered?
+      @run&.step
     ensure
       # Interrupted: nobody waits for it any more.
       read.withdraw unless read.answered?
@@ -136,6 +138,15 @@ module Pipeloader
       @loader.yield(nil) until flight.landed?
     ensure
       @waiting_for = nil
+    end
+
+    # Lets the other fibers go on where this one can't. True if any of them got somewhere.
+    def give_way
+      return false if !parks? || @response.in_new_transaction?
+
+      before = @run.steps
+      @loader.yield(nil)
+      @run.steps != before
     end
 
     # True if it will never be woken.
@@ -174,10 +185,7 @@ module Pipeloader
       @state.install
     end
 
-    def leave
-      @state.settle(@base)
-      @response.leave(self)
-    end
+    def leave = @state.settle(@base)
   end
 
   # A fiber that no loader knows, so that it can't park: its read goes at once, and takes along what is gathered.
@@ -186,7 +194,5 @@ module Pipeloader
       @response = response
       @without_parking = 1
     end
-
-    def go = @response.leave(self)
   end
 end

@@ -47,7 +47,6 @@ module Pipeloader
     #
     #: (Read, ResolverFiber) -> Level
     def gather(read, fiber)
-      hold(read.adapter, fiber)
       read.job = fiber.job
       level = @level ||= Level.new(self, @position += 1)
       level << read
@@ -78,12 +77,10 @@ module Pipeloader
       end
     end
 
-    # A job has ended: connections that it alone used go back to their pool.
-    def leave(fiber)
-      return if @holds.empty?
-
-      @holds.each_value { |hold| hold.leave(fiber) }
-      @holds.delete_if { |_pool, hold| hold.released? }
+    # Runs the block, in which +fiber+ uses the pool's connection.
+    def holding(pool, fiber, &block)
+      hold = @holds[pool] ||= Hold.new(pool, @leased_before.key?(pool))
+      hold.during(fiber, -> { check_out(pool, fiber) }, &block)
     end
 
     # Fibers that are inside `with_connection` still have it, and it reconnects for them: outside of the pool, so that it's
@@ -113,12 +110,19 @@ module Pipeloader
       @query_caches << pool.query_cache if pool.respond_to?(:query_cache)
       connection = pool.active_connection? or return
       meet(connection, connection.open_transactions)
-      @leased_before[connection] = true
+      @leased_before[pool] = true
     end
 
-    # A connection that was leased before the response began is its lessee's to give back.
-    def hold(adapter, fiber)
-      (@holds[adapter.pool] ||= Hold.new(adapter.pool)).enter(fiber) unless @leased_before.key?(adapter)
+    # Two responses over two databases must not each wait for a connection that the other holds. So where the pool has none
+    # to spare, those of this response's fibers that hold another go on first.
+    def check_out(pool, fiber)
+      return pool.checkout unless @holds.each_value.any? { |hold| hold.others_inside?(fiber) }
+
+      begin
+        pool.checkout(0)
+      rescue ActiveRecord::ConnectionTimeoutError
+        pool.checkout unless fiber.give_way
+      end
     end
   end
 end

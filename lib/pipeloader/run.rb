@@ -17,6 +17,7 @@ module Pipeloader
       @field_positions = FieldPosition.of_run
       @queued = queued
       @over = false
+      @steps = 0
       @away = {}.compare_by_identity # fibers that have let others go on
     end
 
@@ -24,6 +25,11 @@ module Pipeloader
     def over = @over = true
 
     def over? = @over
+
+    # How often any of its fibers has got on: begun or ended a job, or got what it was parked for.
+    attr_reader :steps
+
+    def step = @steps += 1
 
     def left(fiber) = @away[fiber] = true
 

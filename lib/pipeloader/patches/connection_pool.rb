@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: ActiveRecord::ConnectionAdapters::ConnectionPool
+    # Since:: ActiveRecord 7.2
+    # Why no public seam does it:: to ActiveRecord all fibers of a response are one; which of them still use the
+    #   connection that the first took, is known only to us. See Hold.
+    # Falls through when:: the current fiber is not a resolver's.
+    module ConnectionPool
+      # As in PostgreSQLAdapter: an alias costs no object where `super` with keywords does.
+      def self.prepend_features(pool_class)
+        pool_class.alias_method(:pipeloader_host_with_connection, :with_connection)
+        super
+      end
+
+      def with_connection(prevent_permanent_checkout: false, &block)
+        fiber = Thread.current[ResolverFiber::KEY]
+        unless fiber
+          return pipeloader_host_with_connection(prevent_permanent_checkout: prevent_permanent_checkout, &block)
+        end
+
+        fiber.response.holding(self, fiber) do
+          pipeloader_host_with_connection(prevent_permanent_checkout: prevent_permanent_checkout, &block)
+        end
+      end
+    end
+  end
+end
