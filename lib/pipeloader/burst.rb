@@ -154,14 +154,17 @@ module Pipeloader
       end.values
     end
 
-    # @param names [Hash] {SQL => name} of what this burst prepares itself
+    # @param names [Hash] {SQL => Statement} of what this burst prepares itself
     def statement_for(read, names)
       return Statement.new(read) unless read.prepared?
 
-      name = names[read.sql] || @adapter.pipeloader_statement_name(read.sql)
+      preparing = names[read.sql]
+      return Statement.new(read, name: preparing.name, preparer: preparing) if preparing
+
+      name = @adapter.pipeloader_statement_name(read.sql)
       return Statement.new(read, name: name) if name
 
-      Statement.new(read, name: names[read.sql] = @adapter.pipeloader_next_statement_name, prepare: true)
+      names[read.sql] = Statement.new(read, name: @adapter.pipeloader_next_statement_name, prepare: true)
     end
 
     # Only what the server has confirmed, and only now: ActiveRecord's pool may evict by a statement of its own.

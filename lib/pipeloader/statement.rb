@@ -17,11 +17,13 @@ module Pipeloader
 
     # @param name [String, nil] nil sends it unprepared
     # @param prepare [Boolean] whether this statement is the one that prepares +name+
-    def initialize(read, name: nil, prepare: false)
+    # @param preparer [Statement, nil] the statement of this burst that prepares +name+, if it is another one
+    def initialize(read, name: nil, prepare: false, preparer: nil)
       @sql = read.sql
       @params = read.params
       @name = name
       @prepare = prepare
+      @preparer = preparer
       @reads = [read]
     end
 
@@ -64,7 +66,10 @@ module Pipeloader
 
     # Whether another try, unprepared, brings what this one couldn't.
     def repairable?
-      return false unless @name && @answered && (state = sqlstate)
+      return false unless @name && @answered
+      # Then the name is unknown, or somebody else's: rows would be another statement's.
+      return true if @preparer&.unprepared?
+      return false unless (state = sqlstate)
 
       state == LOST || (state == CHANGED &&
         @result.error_field(PG::PG_DIAG_SOURCE_FUNCTION) == "RevalidateCachedQuery")

@@ -108,6 +108,14 @@ module Pipeloader
         super
       end
 
+      # These, too, are seen by what is asked for after them alone. (ActiveRecord itself calls them for connections that broke.)
+      %i[reset! reconnect! disconnect!].each do |name|
+        define_method(name) do |*arguments, **options|
+          pipeloader_send_gathered if ResolverFiber.current && pipeloader_idle?
+          super(*arguments, **options)
+        end
+      end
+
       # Reads that +response+ has gathered and never sent: it has ended by an exception.
       def pipeloader_abandon(response)
         @pipeloader_gathering&.reject! { |burst| burst.response.equal?(response) }
@@ -140,6 +148,22 @@ module Pipeloader
       end
 
       private
+
+      # A connection that is being set up (search_path, time zone, types) is none yet: what is gathered for it waits, and
+      # nothing parks.
+      def configure_connection
+        fiber, Thread.current[ResolverFiber::KEY] = ResolverFiber.current, nil
+        gathering, @pipeloader_gathering = @pipeloader_gathering, nil
+        super
+      ensure
+        Thread.current[ResolverFiber::KEY] = fiber
+        @pipeloader_gathering = gathering
+      end
+
+      def pipeloader_idle?
+        [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].include?(@raw_connection&.transaction_status) &&
+          @raw_connection.pipeline_status == PG::PQ_PIPELINE_OFF
+      end
 
       def pipeloader_replay(replay, allow_retry, materialize_transactions)
         pipeloader_host_with_raw_connection(
