@@ -295,6 +295,21 @@ class PgbouncerTest < WireCase
     assert_equal ["42P05", "post 2"], outcomes
   end
 
+  # Several reads of one shape: the first one's PREPARE fails, the others mustn't run what the name stands for.
+  def test_a_name_that_another_client_has_taken_is_not_executed
+    through(unaware_bouncer, prepared_statements: true)
+    outcomes = GatedPost.with_connection do |connection|
+      take_names(connection, 1)
+      resolve(true, 3) { |index| title_of(index + 1) }
+    ensure
+      forget_names
+    end
+    assert_equal "42P05", outcomes.first.sqlstate
+    outcomes.drop(1).each_with_index do |outcome, index|
+      assert_includes ["post #{index + 2}", "42P05"], outcome.is_a?(Failure) ? outcome.sqlstate : outcome
+    end
+  end
+
   def test_many_threads_with_named_statements_get_no_wrong_row
     through(unaware_bouncer, prepared_statements: true, pool: 8)
     GatedPost.with_connection { GatedPost.find(1) }
