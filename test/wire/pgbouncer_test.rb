@@ -245,6 +245,19 @@ class PgbouncerTest < WireCase
     assert_many_threads(16)
   end
 
+  # Results that nobody reads keep a server connection busy.
+  def test_two_databases_with_one_server_connection_each_taken_crosswise
+    through(Bouncer.new(pool_size: 1, query_wait_timeout: 5))
+    Crossed.establish_connection(TestDatabase.hash(TestDatabase::SECOND, prepared_statements: false, **bouncer.hash))
+    Crossed.with_connection { |connection| connection.select_value("SELECT 1") }
+    begin
+      assert_crosswise
+    ensure
+      assert_pool_sound(Crossed.connection_pool)
+      Crossed.remove_connection
+    end
+  end
+
   # -- prepared, where PgBouncer doesn't follow --------------------------------------------------------------------------
 
   # A setting that PgBouncer's manual warns of. Serially it ends in "prepared statement … does not exist", for good.
@@ -409,6 +422,11 @@ class PgbouncerTest < WireCase
     end
   end
 
+  # A second database through the same PgBouncer.
+  class Crossed < ActiveRecord::Base
+    self.abstract_class = true
+  end
+
   private
 
   attr_reader :bouncer
@@ -550,4 +568,41 @@ class PgbouncerTest < WireCase
     ].sample(random.rand(1..6), random: random)
     [states(resolve(true, reads.size) { |index| reads[index].first.call }), reads.map(&:last)]
   end
+
+  # Two threads ask both databases for much; one sends to the one first, the other to the other.
+  def assert_crosswise
+    InTurn.bouncer, InTurn.started = bouncer, []
+    threads = [[Gated, Crossed], [Crossed, Gated]].map do |models|
+      leased, go = Queue.new, Queue.new
+      thread = in_thread do
+        leased << models.map(&:lease_connection)
+        go.pop
+        resolve(true, 40) { |index| models[index % 2].with_connection { |connection| connection.select_value("SELECT repeat('x', 1000000)")&.size } }
+      ensure
+        release
+      end
+      # In this order bursts are sent.
+      assert_equal models.map(&:connection_pool), leased.pop.sort_by(&:object_id).map(&:pool)
+      thread.define_singleton_method(:wakeup_gate) { go << true }
+      thread
+    end
+    threads.each(&:wakeup_gate)
+    assert_equal [[1_000_000]] * 2, threads.map { |thread| thread.value.map { |it| it.is_a?(Failure) ? it.class_name : it }.uniq }
+  ensure
+    InTurn.started = nil
+  end
+
+  # Waits, after its thread's first burst is on its way, until both threads' are, and each has its server.
+  module InTurn
+    singleton_class.attr_accessor :bouncer, :started
+
+    def start(...)
+      super
+      return if (started = InTurn.started).nil? || started.include?(Thread.current)
+
+      started << Thread.current
+      Thread.pass until started.size == 2 && InTurn.bouncer.admin("SHOW POOLS").count { |pool| pool["sv_active"] == "1" } == 2
+    end
+  end
+  Pipeloader::Pipeline.prepend(InTurn)
 end
