@@ -22,17 +22,18 @@ class StatementsTest < WireCase
     set: ->(connection) { connection.execute("SET pipeloader.probe = 'changed'") },
     clear_cache: ->(connection) { connection.clear_cache! },
     reset: ->(connection) { connection.reset! },
-    reconnect: ->(connection) { connection.reconnect! }
+    reconnect: ->(connection) { connection.reconnect! },
+    disconnect: ->(connection) { connection.disconnect! }
   }.freeze
 
   # Serially, every read of a known statement fails from then on; we repair.
   FORGETS = %i[deallocate_all discard_all].freeze
 
   # Ends the transaction, or isn't allowed in one.
-  NOT_IN_A_TRANSACTION = %i[discard_all reset reconnect].freeze
+  NOT_IN_A_TRANSACTION = %i[discard_all reset reconnect disconnect].freeze
 
   # They undo what was set by SQL.
-  UNSETTLING = %i[reset reconnect].freeze
+  UNSETTLING = %i[reset reconnect disconnect].freeze
 
   FIELDS = 4
 
@@ -98,10 +99,18 @@ class StatementsTest < WireCase
 
   # -- new connections -------------------------------------------------------------------------------------------------
 
-  # Its first statements are ActiveRecord's settings.
+  # Its first statements are ActiveRecord's settings, whoever is the first to need it: a read, or a resolver that quotes
+  # while reads are gathered.
   { unprepared: { prepared_statements: false }, prepared: {} }.each do |mode, settings|
     define_method(:"test_a_new_connection_that_is_first_used_for_a_burst_#{mode}") do
       assert_new_connection_alike(settings) { |index| NEW[index].call }
+    end
+
+    define_method(:"test_a_new_connection_that_is_first_used_by_a_resolver_that_quotes_#{mode}") do
+      assert_new_connection_alike(settings) do |index|
+        Gated.with_connection { |connection| connection.quote("x") } if index == 3
+        NEW[index].call
+      end
     end
   end
 
