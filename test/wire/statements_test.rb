@@ -32,9 +32,6 @@ class StatementsTest < WireCase
   # Ends the transaction, or isn't allowed in one.
   NOT_IN_A_TRANSACTION = %i[discard_all reset reconnect disconnect].freeze
 
-  # They undo what was set by SQL.
-  UNSETTLING = %i[reset reconnect disconnect].freeze
-
   FIELDS = 4
 
   def setup
@@ -192,7 +189,7 @@ class StatementsTest < WireCase
     Gated.with_connection do |connection|
       connection.schema_search_path # asks the server once per connection
       FIELDS.times { |index| [look(connection, index), glance(connection, index)] }
-      connection.execute("SET pipeloader.probe = 'set'") unless UNSETTLING.include?(command)
+      connection.execute("SET pipeloader.probe = 'set'")
       in_rolled_back(transaction) do
         resolve(piped, FIELDS) do |index|
           # What a later field reads first is asked for before the command, unlike in a serial run: levels are that.
