@@ -123,6 +123,12 @@ class StatementsTest < WireCase
     assert_equal ["42P05", [[12]]], outcomes
   end
 
+  # The others mustn't run what has the name.
+  def test_a_name_that_is_taken_for_reads_of_one_shape
+    outcomes = with_a_taken_name { |connection| resolve(true, 3) { |index| rows(connection, "SELECT $1::int * 2", index) } }
+    assert_equal ["42P05", [[2]], [[4]]], outcomes.map { |it| it.is_a?(Failure) ? it.sqlstate : it }
+  end
+
   private
 
   def rows(connection, sql, value)
