@@ -1,0 +1,571 @@
+# frozen_string_literal: true
+
+require_relative "wire_case"
+
+# What a statement means doesn't depend on whether it was sent alone: functions that change something or look at a clock,
+# locks, settings, snapshots, messages beside the rows.
+class MeaningTest < WireCase
+  def setup
+    super
+    side.exec(<<~SQL)
+      DROP TABLE IF EXISTS journal; DROP SEQUENCE IF EXISTS numbers;
+      CREATE SEQUENCE numbers; CREATE TABLE journal (id serial PRIMARY KEY, line text);
+      CREATE OR REPLACE FUNCTION enter(line text) RETURNS bigint LANGUAGE sql VOLATILE AS
+        $$ INSERT INTO journal (line) VALUES ($1); SELECT count(*) FROM journal $$;
+      CREATE OR REPLACE FUNCTION note(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE '%', $1; RETURN $1; END $$;
+      CREATE OR REPLACE FUNCTION warning(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING '%', $1; RETURN $1; END $$
+    SQL
+    connect_gated(min_messages: "error")
+  end
+
+  def teardown
+    release
+    assert_pool_sound(Gated.connection_pool)
+    super
+  end
+
+  # -- functions -------------------------------------------------------------------------------------------------------
+
+  # {name => what each of four fields reads}; the answer and what is left of it must be the same.
+  VOLATILE = {
+    nextval: ->(_) { "SELECT nextval('numbers')" },
+    nextval_as_a_bind: ->(index) { "SELECT nextval('numbers') + #{index}" },
+    nextval_in_rows: ->(_) { "SELECT nextval('numbers') FROM posts WHERE id <= 3" },
+    nextval_in_a_condition: ->(_) { "SELECT count(*) FROM posts WHERE id < nextval('numbers')" },
+    setval: ->(index) { "SELECT setval('numbers', #{(index + 1) * 10})" },
+    setval_and_nextval: ->(index) { index.even? ? "SELECT setval('numbers', #{(index + 1) * 10})" : "SELECT nextval('numbers')" },
+    currval: ->(index) { index.zero? ? "SELECT nextval('numbers')" : "SELECT currval('numbers')" },
+    function_that_writes: ->(index) { "SELECT enter('line #{index % 2}')" },
+    with_that_writes: ->(index) { "WITH entry AS (INSERT INTO journal (line) VALUES ('#{index % 2}') RETURNING line) SELECT line, (SELECT count(*) FROM journal) FROM entry" },
+    insert_returning: ->(index) { "INSERT INTO journal (line) VALUES ('#{index % 2}') RETURNING id" },
+    same_write: ->(_) { "SELECT enter('the same')" },
+    write_and_read: ->(index) { index == 1 ? "SELECT enter('one')" : "SELECT count(*) + #{index} FROM journal" },
+    lock_and_equal_reads: ->(index) { index == 1 ? "SELECT id FROM posts WHERE id = 1 FOR UPDATE" : "SELECT likes FROM posts WHERE id = 1" },
+    failing_write: ->(index) { index == 1 ? "SELECT enter('one') / 0" : "SELECT enter('#{index}')" },
+    several_statements: ->(index) { "INSERT INTO journal (line) VALUES ('a#{index}'); SELECT count(*) FROM journal" },
+    several_statements_of_which_one_fails: ->(index) { "INSERT INTO journal (line) VALUES ('a#{index}'); SELECT 1 / #{index % 2}" },
+    several_reads: ->(index) { "SELECT 'first'; SELECT count(*) + #{index} FROM journal" },
+    set_config_for_good: ->(index) { index == 1 ? "SELECT set_config('pipeloader.probe', 'one', false)" : "SELECT current_setting('pipeloader.probe', true)" },
+    set_config_local: ->(index) { index == 1 ? "SELECT set_config('pipeloader.probe', 'local', true)" : "SELECT current_setting('pipeloader.probe', true)" },
+    set_local: ->(index) { index == 1 ? "SET LOCAL pipeloader.probe = 'local'" : "SELECT current_setting('pipeloader.probe', true)" },
+    setseed: ->(index) { index.zero? ? "SELECT setseed(0.5)::text" : "SELECT random()" },
+    advisory_lock: ->(_) { "SELECT pg_advisory_lock(91)::text, (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())" },
+    try_advisory_lock: ->(index) { index.odd? ? "SELECT pg_advisory_unlock(92)" : "SELECT pg_try_advisory_lock(92)" },
+    advisory_xact_lock: ->(index) { index.even? ? "SELECT pg_advisory_xact_lock(93)::text" : "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()" },
+    share_lock: ->(_) { "SELECT id FROM posts WHERE id = 1 FOR SHARE" },
+    savepoint: ->(index) { ["SAVEPOINT own", "SELECT enter('in it')", "ROLLBACK TO own", "SELECT count(*) FROM journal"][index] },
+    cursor: ->(index) { ["DECLARE own CURSOR FOR SELECT id FROM posts ORDER BY id", "FETCH 2 FROM own", "FETCH 2 FROM own", "SELECT count(*) FROM pg_cursors WHERE name = 'own'"][index] },
+    explain: ->(_) { "EXPLAIN (COSTS OFF) SELECT 1" },
+    show: ->(index) { index.even? ? "SHOW server_encoding" : "SELECT current_setting('server_encoding')" },
+    values: ->(index) { "VALUES (#{index}, 'x')" },
+    table: ->(_) { "TABLE journal" },
+    prepare_by_hand: ->(index) { ["PREPARE own AS SELECT 7", "EXECUTE own", "EXECUTE own", "DEALLOCATE own"][index] },
+    nothing: ->(_) { "" },
+    comment_only: ->(_) { "-- nothing" },
+    listen: ->(index) { index == 1 ? "LISTEN own" : "SELECT count(*) FROM pg_listening_channels()" },
+    temporary_table: ->(index) { index.zero? ? "CREATE TEMPORARY TABLE own AS SELECT 5 AS five" : "SELECT five + #{index} FROM own" },
+    select_into: ->(index) { index.zero? ? "SELECT 5 AS five INTO TEMPORARY own" : "SELECT five + #{index} FROM own" }
+  }.freeze
+
+  # As users write it, and as a bind makes it another statement.
+  READERS = {
+    rows: ->(connection, sql) { connection.select_rows(sql) },
+    all: ->(connection, sql) { connection.select_all(sql, "Mine", [], preparable: true).to_a }
+  }.freeze
+
+  VOLATILE.each do |name, sql|
+    [false, true].each do |transaction|
+      define_method(:"test_#{name}#{"_in_a_transaction" if transaction}") do
+        READERS.each { |reader, read| assert_volatile_alike(sql, transaction, reader, read) }
+      end
+    end
+
+    define_method(:"test_#{name}_unprepared") do
+      connect_gated(prepared_statements: false, min_messages: "error")
+      assert_volatile_alike(sql, false, :rows, READERS[:rows])
+    end
+
+    define_method(:"test_#{name}_with_query_cache") do
+      READERS.each { |reader, read| assert_volatile_alike(sql, false, reader, read, cache: true) }
+    end
+  end
+
+  # -- clocks ----------------------------------------------------------------------------------------------------------
+
+  # Which fields see the same, and which one sees later, whether in a transaction or not.
+  ["now()", "current_timestamp", "statement_timestamp()", "clock_timestamp()", "transaction_timestamp()", "txid_current()",
+   "pg_backend_pid()", "localtimestamp"].each do |clock|
+    { alone: ->(&run) { run.call }, transaction: ->(&run) { Gated.transaction { run.call } } }.each do |name, around|
+      define_method(:"test_#{clock.delete("()")}_#{name}") do
+        assert_alike do |piped|
+          times = around.call { resolve(piped, 4) { |index| select("SELECT #{clock}#{" AS t" if index == 3}") } }
+          # In the order of the fields, each with the next.
+          times.each_cons(2).map { |one, other| one <=> other }
+        end
+      end
+    end
+  end
+
+  def test_time_zone_of_the_session
+    assert_alike do |piped|
+      Gated.with_connection do |connection|
+        connection.execute("SET timezone = 'Asia/Tokyo'")
+        resolve(piped, 2) { |index| select(index.zero? ? "SELECT to_char('2020-01-01 00:00+00'::timestamptz, 'HH24 TZ')" : "SELECT '2020-01-01 00:00+00'::timestamptz") }
+      ensure
+        connection.reset!
+      end
+    end
+  end
+
+  # -- locks and transactions ------------------------------------------------------------------------------------------
+
+  def test_for_update_in_a_transaction_holds_its_row
+    outcomes = assert_alike do |piped|
+      Gated.transaction do
+        read = resolve(piped, 3) { |index| GatedPost.lock.find(index + 1).title }
+        locked = Array.new(5) { |index| side.exec("SELECT id FROM posts WHERE id = #{index + 1} FOR UPDATE SKIP LOCKED").ntuples.zero? }
+        [read, locked]
+      end
+    end
+    assert_equal [["post 1", "post 2", "post 3"], [true, true, true, false, false]], outcomes
+  end
+
+  def test_for_update_outside_a_transaction_holds_nothing
+    outcomes = assert_alike do |piped|
+      read = resolve(piped, 3) { |index| GatedPost.lock.find(index + 1).title }
+      [read, side.exec("SELECT id FROM posts WHERE id <= 3 FOR UPDATE SKIP LOCKED").ntuples]
+    end
+    assert_equal [["post 1", "post 2", "post 3"], 3], outcomes
+  end
+
+  def test_for_update_in_transactions_of_resolvers
+    outcomes = assert_resolves_alike(3) do |index|
+      GatedPost.transaction do
+        post = GatedPost.lock.find(index + 1)
+        post.with_lock { post.title + side.exec("SELECT 1 FROM posts WHERE id = #{index + 1} FOR UPDATE SKIP LOCKED").ntuples.to_s }
+      end
+    end
+    assert_equal ["post 10", "post 20", "post 30"], outcomes
+  end
+
+  def test_for_update_nowait_of_a_locked_row
+    side(:lock).exec("BEGIN; SELECT 1 FROM posts WHERE id = 2 FOR UPDATE")
+    outcomes = assert_resolves_alike(3) { |index| GatedPost.lock("FOR UPDATE NOWAIT").find(index + 1).title }
+    assert_equal ["post 1", "55P03", "post 3"], states(outcomes)
+  ensure
+    side(:lock).exec("ROLLBACK")
+  end
+
+  # In each place among the reads a write by another field, by each way there is to write.
+  WRITES = {
+    update_all: ->(_) { GatedPost.where(id: 1).update_all("likes = likes + 1") },
+    update: ->(post) { post.update!(likes: post.likes + 1) },
+    increment: ->(post) { post.increment!(:likes).likes },
+    reload: ->(post) { post.update_column(:likes, 5) && post.reload.likes },
+    create: ->(_) { GatedPost.create!(title: "new").title },
+    execute: ->(_) { Gated.with_connection { |connection| connection.execute("UPDATE posts SET likes = likes + 1 WHERE id = 1").cmd_tuples } },
+    exec_update: ->(_) { Gated.with_connection { |connection| connection.update("UPDATE posts SET likes = likes + 1 WHERE id = 1") } },
+    select_that_writes: ->(_) { Gated.with_connection { |connection| connection.select_value("WITH x AS (UPDATE posts SET likes = likes + 1 WHERE id = 1 RETURNING likes) SELECT likes FROM x") } },
+    raw: ->(_) { Gated.with_connection { |connection| connection.raw_connection.exec("UPDATE posts SET likes = likes + 1 WHERE id = 1").cmd_tuples } },
+    raw_params: ->(_) { Gated.with_connection { |connection| connection.raw_connection.exec_params("UPDATE posts SET likes = likes + $1 WHERE id = 1", [1]).cmd_tuples } },
+    transaction: ->(_) { GatedPost.transaction { GatedPost.where(id: 1).update_all("likes = likes + 1") } },
+    rolled_back: ->(_) { GatedPost.transaction { GatedPost.where(id: 1).update_all("likes = likes + 1").then { raise ActiveRecord::Rollback } } },
+    delete: ->(_) { GatedPost.where(title: "new").delete_all },
+    truncate: ->(_) { Gated.with_connection { |connection| connection.truncate("journal") && "done" } },
+    insert_all: ->(_) { GatedPost.insert_all([{ title: "new" }]).rows.size }
+  }.freeze
+
+  WRITES.each do |name, write|
+    [false, true].each do |transaction|
+      define_method(:"test_a_write_among_parked_reads_#{name}#{"_in_a_transaction" if transaction}") do
+        4.times do |writer|
+          assert_alike("by field #{writer}") do |piped|
+            side.exec("UPDATE posts SET likes = 1 WHERE id = 1; DELETE FROM posts WHERE title = 'new'")
+            post = GatedPost.find(1)
+            outcomes = in_a_transaction(transaction) do
+              resolve(piped, 4) { |index| index == writer ? write.call(post) : select("SELECT likes, (SELECT count(*) FROM posts) - 12 FROM posts WHERE id = 1 AND #{index} >= 0") }
+            end
+            [outcomes, side.exec("SELECT likes FROM posts WHERE id = 1").values]
+          end
+        end
+      ensure
+        side.exec("UPDATE posts SET likes = 1 WHERE id = 1; DELETE FROM posts WHERE title = 'new'")
+      end
+    end
+  end
+
+  # -- snapshots -------------------------------------------------------------------------------------------------------
+
+  # Another session commits between the first level and the second.
+  { read_committed: [1, 2], repeatable_read: [1, 1], serializable: [1, 1] }.each do |isolation, expected|
+    define_method(:"test_snapshot_under_#{isolation}") do
+      outcomes = assert_alike do |piped|
+        side.exec("UPDATE posts SET likes = 1 WHERE id = 1")
+        GatedPost.transaction(isolation: isolation) do
+          resolve(piped, 2) do |index|
+            first = GatedPost.find(1).likes
+            # By the field that is asked last: then all first reads have been answered, in a serial run too.
+            side.exec("UPDATE posts SET likes = 2 WHERE id = 1") if index == 1
+            [first, GatedPost.where(id: 1).pick(:likes)]
+          end.last # Field 0 has read both before the commit, in a serial run.
+        end
+      end
+      assert_equal expected, outcomes
+    ensure
+      side.exec("UPDATE posts SET likes = 1 WHERE id = 1")
+    end
+  end
+
+  # A level isn't one snapshot, unless its transaction is: as serially, a commit may come between two of its reads.
+  ["read committed", "repeatable read"].each do |isolation|
+    { reads_of_two_shapes: -> { GatedPost.find(1).likes } }.each do |kind, last|
+      define_method(:"test_another_session_commits_between_#{kind}_under_default_#{isolation.tr(" ", "_")}") do
+        outcomes = assert_alike do |piped|
+          side.exec("UPDATE posts SET likes = 1 WHERE id = 1")
+          thread = waiting_thread do
+            with_default(isolation) do
+              resolve(piped, 3) { |index| [-> { GatedPost.where(id: 1).pick(:likes) }, -> { select("SELECT 'got it' FROM pg_advisory_xact_lock(95)") }, last][index].call }
+            end
+          end
+          advisory_locked(95) do
+            thread.wakeup_gate
+            await_waiter
+            side.exec("UPDATE posts SET likes = 2 WHERE id = 1")
+          end
+          thread.value
+        end
+        assert_equal [1, "got it", 2], outcomes
+      ensure
+        side.exec("UPDATE posts SET likes = 1 WHERE id = 1")
+      end
+    end
+  end
+
+  def test_a_serialization_failure
+    outcomes = assert_alike do |piped|
+      side.exec("UPDATE posts SET likes = 1 WHERE id IN (1, 2)")
+      GatedPost.transaction(isolation: :repeatable_read) do
+        GatedPost.find(1)
+        side.exec("UPDATE posts SET likes = 2 WHERE id = 2")
+        states(resolve(piped, 3) { |index| index == 1 ? GatedPost.lock.find(2).likes : GatedPost.find(index + 1).title })
+      end
+    rescue ActiveRecord::StatementInvalid => e
+      e.class.name
+    end
+    assert_equal ["post 1", "40001", "25P02"], outcomes
+  ensure
+    side.exec("UPDATE posts SET likes = 1 WHERE id = 2")
+  end
+
+  ["default_transaction_isolation = 'serializable'", "default_transaction_read_only = on", "default_transaction_deferrable = on"].each do |setting|
+    define_method(:"test_#{setting[/\w+/]}") do
+      outcomes = assert_alike do |piped|
+        Gated.with_connection do |connection|
+          connection.execute("SET #{setting}")
+          resolve(piped, 4) do |index|
+            next GatedPost.find(4).title if index == 3
+
+            select(["SHOW transaction_isolation", "SELECT current_setting('transaction_read_only')", "SELECT nextval('numbers') * 0"][index])
+          end
+        ensure
+          connection.execute("RESET #{setting[/\w+/]}")
+        end
+      end
+      assert_equal "post 4", outcomes.last
+    end
+  end
+
+  def test_a_read_only_transaction
+    outcomes = assert_alike do |piped|
+      in_a_transaction(true) do
+        Gated.with_connection { |connection| connection.execute("SET TRANSACTION READ ONLY") }
+        states(resolve(piped, 3) { |index| index == 1 ? select("SELECT enter('no')") : GatedPost.find(index + 1).title })
+      end
+    end
+    assert_equal ["post 1", "25006", "25P02"], outcomes
+  end
+
+  # -- load_async ------------------------------------------------------------------------------------------------------
+
+  # It needs an executor, or else it reads at once; either way beside reads that park.
+  [nil, :global_thread_pool].each do |executor|
+    define_method(:"test_load_async_beside_parked_reads_#{executor || "without_executor"}") do
+      with_executor(executor) do
+        outcomes = assert_resolves_alike(6) do |index|
+          case index % 3
+          when 0 then GatedPost.where(id: index + 1).load_async.map(&:title)
+          when 1 then GatedPost.find(index + 1).title
+          else GatedPost.where(id: [1, index + 1]).async_count.value
+          end
+        end
+        assert_equal [["post 1"], "post 2", 2, ["post 4"], "post 5", 2], outcomes
+      end
+    end
+
+    define_method(:"test_load_async_of_one_field_that_another_reads_#{executor || "without_executor"}") do
+      with_executor(executor) do
+        assert_alike do |piped|
+          shared = GatedPost.where(id: 1..3).order(:id)
+          resolve(piped, 4) do |index|
+            shared.load_async if index.zero?
+            [shared.map(&:title), GatedPost.find(index + 1).title]
+          end
+        end
+      end
+    end
+
+    define_method(:"test_load_async_that_fails_#{executor || "without_executor"}") do
+      with_executor(executor) do
+        outcomes = assert_resolves_alike(3) { |index| GatedPost.where(index == 1 ? "likes / 0 = 1" : "id = 1").load_async.map(&:title) }
+        assert_equal [["post 1"], "22012", ["post 1"]], states(outcomes)
+      end
+    end
+
+    define_method(:"test_load_async_in_a_transaction_#{executor || "without_executor"}") do
+      with_executor(executor) do
+        outcomes = assert_alike do |piped|
+          in_a_transaction(true) do
+            GatedPost.where(id: 1).update_all(title: "changed")
+            resolve(piped, 3) { |index| index.odd? ? GatedPost.find(1).title : GatedPost.where(id: 1).load_async.map(&:title) }
+          end
+        end
+        assert_equal [["changed"], "changed", ["changed"]], outcomes
+      end
+    end
+  end
+
+  # -- messages --------------------------------------------------------------------------------------------------------
+
+  # Notifications come with any answer; whoever asks for them after the response has them all, in order.
+  def test_notifications_during_a_burst
+    outcomes = assert_alike do |piped|
+      Gated.with_connection do |connection|
+        connection.execute("LISTEN probe")
+        resolve(piped, 4) do |index|
+          side.exec("NOTIFY probe, 'from outside'") if index == 2
+          index == 1 ? select("SELECT pg_notify('probe', 'from a field')::text") : GatedPost.find(index + 1).title
+        end
+        heard = []
+        connection.raw_connection.exec("SELECT 1")
+        while (message = connection.raw_connection.notifies)
+          heard << message[:extra]
+        end
+        heard.sort
+      ensure
+        connection.execute("UNLISTEN *")
+      end
+    end
+    assert_equal ["from a field", "from outside"], outcomes
+  end
+
+  def test_a_resolver_that_waits_for_a_notification
+    outcomes = assert_alike do |piped|
+      Gated.with_connection do |connection|
+        connection.execute("LISTEN probe")
+        resolve(piped, 3) do |index|
+          next GatedPost.find(index + 1).title unless index == 1
+
+          side.exec("NOTIFY probe, 'come'")
+          said = nil
+          connection.raw_connection.wait_for_notify(5) { |_channel, _pid, extra| said = extra }
+          said
+        end
+      ensure
+        connection.execute("UNLISTEN *")
+      end
+    end
+    assert_equal ["post 1", "come", "post 3"], outcomes
+  end
+
+  # To whoever has asked for them, in the order of the fields.
+  def test_notices_and_warnings
+    outcomes = assert_alike do |piped|
+      Gated.with_connection do |connection|
+        said = []
+        connection.execute("SET client_min_messages = notice")
+        connection.raw_connection.set_notice_processor { |message| said << message }
+        [resolve(piped, 4) { |index| select("SELECT #{index.odd? ? "note" : "warning"}('field #{index}')") }, said.map { |it| it[/\A.*$/] }]
+      ensure
+        connection.disconnect!
+      end
+    end
+    assert_equal ["WARNING:  field 0", "NOTICE:  field 1", "WARNING:  field 2", "NOTICE:  field 3"], outcomes.last
+  end
+
+  # It does so in the middle of a burst (serially it breaks the statements that follow, too): the connection isn't left there.
+  def test_a_notice_receiver_that_raises
+    Gated.with_connection do |connection|
+      connection.execute("SET client_min_messages = notice")
+      connection.raw_connection.set_notice_receiver { |_| raise "heard" }
+      outcomes = begin
+        resolve(true, 3) { |index| index == 1 ? select("SELECT note('field')") : GatedPost.find(index + 1).title }
+      rescue RuntimeError => e
+        [e.message]
+      end
+      assert_includes outcomes.map { |it| it.is_a?(Failure) ? it.message : it }, "heard"
+      assert_equal ["post 1", "post 2"], resolve(true, 2) { |index| GatedPost.find(index + 1).title }
+    ensure
+      connection.disconnect!
+    end
+  end
+
+  %i[ignore log raise].each do |action|
+    define_method(:"test_db_warnings_action_#{action}") do
+      with_warnings(action) do
+        outcomes = assert_resolves_alike(4) do |index|
+          next select(index == 1 ? "SELECT warning('careful')" : "SELECT #{index}") if index < 3
+
+          Gated.with_connection { |connection| connection.execute("SELECT warning('careful')").getvalue(0, 0) }
+        rescue ActiveRecord::SQLWarning => e
+          e.class.name
+        end
+        assert_equal([0, "careful", 2], outcomes.first(3))
+        assert_equal(action == :raise ? "ActiveRecord::SQLWarning" : "careful", outcomes.last)
+      end
+    end
+  end
+
+  # -- COPY ------------------------------------------------------------------------------------------------------------
+
+  def test_copy_to_in_a_resolver
+    outcomes = assert_resolves_alike(4) do |index|
+      next GatedPost.find(index + 1).title unless index.odd?
+
+      lines = []
+      Gated.with_connection do |connection|
+        raw = connection.raw_connection
+        raw.copy_data("COPY (SELECT title FROM posts WHERE id <= #{index} ORDER BY id) TO STDOUT") do
+          while (line = raw.get_copy_data)
+            lines << line.chomp
+          end
+        end
+      end
+      lines
+    end
+    assert_equal ["post 1", ["post 1"], "post 3", ["post 1", "post 2", "post 3"]], outcomes
+  end
+
+  def test_copy_from_in_a_resolver
+    outcomes = assert_alike do |piped|
+      side.exec("TRUNCATE journal")
+      resolve(piped, 4) do |index|
+        next select("SELECT count(*) + 0 * #{index} FROM journal") unless index == 1
+
+        Gated.with_connection do |connection|
+          raw = connection.raw_connection
+          raw.copy_data("COPY journal (line) FROM STDIN") { raw.put_copy_data("one\ntwo\n") }.cmd_tuples
+        end
+      end
+    end
+    assert_equal [0, 2, 2, 2], outcomes
+  end
+
+  # Reads of other fields can't go in the middle of a COPY: a read inside says so, as it would without us.
+  def test_a_read_in_the_middle_of_a_copy
+    outcomes = assert_resolves_alike(3) do |index|
+      next GatedPost.find(index + 1).title unless index == 1
+
+      Gated.with_connection do |connection|
+        raw = connection.raw_connection
+        raw.copy_data("COPY (SELECT title FROM posts WHERE id <= 3 ORDER BY id) TO STDOUT") do
+          first = raw.get_copy_data
+          nil while raw.get_copy_data
+          first.chomp
+        end
+        GatedPost.find(2).title
+      end
+    end
+    assert_equal ["post 1", "post 2", "post 3"], outcomes
+  end
+
+  private
+
+  def select(sql) = Gated.with_connection { |connection| connection.select_rows(sql) }.then { |rows| rows.size == 1 && rows.first.size == 1 ? rows.first.first : rows }
+
+  def states(outcomes) = outcomes.map { |outcome| outcome.is_a?(Failure) ? outcome.sqlstate : outcome }
+
+  def assert_alike(message = nil)
+    plain, piped = [false, true].map { |with| yield(with).tap { release } }
+    assert_equal plain, piped, message
+    piped
+  end
+
+  def assert_volatile_alike(sql, transaction, reader, read, cache: false)
+    assert_alike("#{reader} #{transaction}") do |piped|
+      side.exec("TRUNCATE journal; ALTER SEQUENCE numbers RESTART; ALTER SEQUENCE journal_id_seq RESTART")
+      Gated.with_connection do |connection|
+        connection.select_value("SELECT 1") # a connection that isn't connected isn't cached, either
+        outcomes = in_a_transaction(transaction) do
+          outcomes = cached(cache) { resolve(piped, 4) { |index| read.call(connection, sql.call(index)) } }
+          [outcomes, state_of(connection)]
+        end
+        [outcomes, left(connection)]
+      ensure
+        connection.disconnect!
+      end
+    end
+  end
+
+  def in_a_transaction(really)
+    return yield unless really
+
+    result = nil
+    Gated.transaction do
+      result = yield
+      raise ActiveRecord::Rollback
+    end
+    result
+  end
+
+  def cached(really, &block) = really ? Gated.cache(&block) : yield
+
+  def state_of(connection) = [raw(connection).transaction_status, connection.open_transactions]
+
+  # What the session and the tables are like afterwards.
+  def left(connection)
+    raw(connection).exec(<<~SQL).values
+      SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()), (SELECT count(*) FROM pg_cursors WHERE name <> ''),
+             (SELECT last_value FROM numbers), (SELECT is_called FROM numbers), (SELECT json_agg(journal ORDER BY id) FROM journal),
+             current_setting('pipeloader.probe', true), (SELECT count(*) FROM pg_listening_channels())
+    SQL
+  end
+
+  def with_default(isolation)
+    Gated.with_connection do |connection|
+      connection.execute("SET default_transaction_isolation = '#{isolation}'")
+      yield
+    ensure
+      connection.execute("RESET default_transaction_isolation")
+    end
+  end
+
+  def with_executor(executor)
+    was = ActiveRecord.async_query_executor
+    ActiveRecord.async_query_executor = executor
+    connect_gated
+    yield
+  ensure
+    ActiveRecord.async_query_executor = was
+  end
+
+  def with_warnings(action)
+    was = ActiveRecord.db_warnings_action
+    logger, ActiveRecord::Base.logger = ActiveRecord::Base.logger, Logger.new(nil)
+    ActiveRecord.db_warnings_action = action
+    connect_gated
+    yield
+  ensure
+    ActiveRecord.instance_variable_set(:@db_warnings_action, was)
+    ActiveRecord::Base.logger = logger
+  end
+
+  def waiting_thread
+    start = Queue.new
+    thread = in_thread do
+      start.pop
+      yield
+    end
+    thread.define_singleton_method(:wakeup_gate) { start << true }
+    thread
+  end
+end
