@@ -15,7 +15,7 @@ module Pipeloader
         events = []
         begin
           bursts.each { |burst| events << burst.begin_event }
-          bursts.first&.run_before(bursts.drop(1))
+          bursts.first&.run_before(bursts.drop(1), [])
         ensure
           events.each(&:finish)
           bursts.first(events.size).each(&:count)
@@ -52,10 +52,13 @@ module Pipeloader
 
     def count = response.count(@payload)
 
-    #: (Array[Burst]) -> void
-    def run_before(others)
+    # @param together [Array<Pipeline>] the pipelines that are open
+    #
+    #: (Array[Burst], Array[Pipeline]) -> void
+    def run_before(others, together)
       @adapter.pipeloader_gathered(self)
       @others = others
+      @together = together
       @held_back = false
       attempt(unanswered) while pending? && !@held_back
       run_others
@@ -108,7 +111,7 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
-      pipeline = Pipeline.new(connection, @adapter.pipeloader_result_sizes)
+      pipeline = Pipeline.new(connection, @adapter.pipeloader_result_sizes, @together)
       begin
         pipeline.open do
           pipeline.start(statements)
@@ -130,7 +133,7 @@ module Pipeloader
 
     def run_others
       (first, *rest), @others = @others, []
-      first&.run_before(rest)
+      first&.run_before(rest, @together)
     end
 
     # Inside a transaction a read that fails ends it for all that come after, so they go in the order of a serial run: not

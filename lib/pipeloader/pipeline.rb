@@ -41,11 +41,14 @@ module Pipeloader
     attr_reader :bytes_sent, :bytes_received, :sent
 
     # @param result_sizes [Hash] {SQL => bytes}: kept from burst to burst
+    # @param together [Array<Pipeline>] those that are open on other connections; while one is waited for, all are read. A
+    #   proxy may have lent them the server that another client needs to go on, and that client has ours.
     #
-    #: (PG::Connection, ?Hash[String, Integer]) -> void
-    def initialize(connection, result_sizes = {})
+    #: (PG::Connection, ?Hash[String, Integer], ?Array[Pipeline]) -> void
+    def initialize(connection, result_sizes = {}, together = [])
       @connection = connection
       @result_sizes = result_sizes
+      @together = together
       @expected = 0   # bytes that the statements in flight will bring
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
@@ -61,6 +64,7 @@ module Pipeloader
       yield
       uninterrupted { leave }
     ensure
+      @together.delete(self)
       uninterrupted { clear } if @entered
     end
 
@@ -76,24 +80,51 @@ module Pipeloader
     # Returns when every statement that was sent is answered.
     def finish
       until @in_flight.empty?
-        wait
-        uninterrupted do
-          take_what_came
-          fill
-        end
+        raise @failure if @failure
+
+        @together.one? ? wait : wait_for_any
+        uninterrupted { go_on }
+        @together.each { |other| other.keep_up unless other.equal?(self) }
       end
     end
 
     # Still in pipeline mode, on a connection that looks well.
     def stuck? = @entered && @connection.status == PG::CONNECTION_OK
 
+    protected
+
+    # Reads and sends what can be without waiting, while another pipeline is waited for. What fails is told in #finish.
+    def keep_up
+      return if @in_flight.empty? || @failure
+
+      uninterrupted do
+        @connection.consume_input
+        go_on
+        @connection.sync_flush
+      end
+    rescue PG::Error => e
+      @failure = e
+    end
+
+    def wants
+      return [] if @in_flight.empty? || @failure
+
+      [@connection.socket_io, (@connection.socket_io unless @connection.sync_flush)]
+    end
+
     private
+
+    def go_on
+      take_what_came
+      fill
+    end
 
     def enter
       refuse("is busy") unless IDLE.include?(@connection.transaction_status)
       refuse("is in somebody else's pipeline") unless no_pipeline?
 
       @entered = true
+      @together << self
       @connection.enter_pipeline_mode
       # Else each send is a system call of its own: 406 of them for 400 statements, instead of 7.
       @connection.send(:flush_data=, false)
@@ -174,6 +205,14 @@ module Pipeloader
         socket = @connection.socket_io
         @connection.consume_input if IO.select([socket], [socket]).first.any?
       end
+    end
+
+    def wait_for_any
+      return unless @connection.is_busy
+
+      readable, writable = @together.map { |pipeline| pipeline.wants }.reject(&:empty?).transpose
+      IO.select(readable, writable.compact)
+      @connection.consume_input
     end
 
     def take_what_came(clearing: false)
