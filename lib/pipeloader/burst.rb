@@ -25,6 +25,8 @@ module Pipeloader
 
     attr_reader :adapter, :reads
 
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
     def response = @level.response
 
     def initialize(adapter, level)
@@ -147,14 +149,15 @@ module Pipeloader
     # Equal reads become one statement, where that can't be noticed.
     def statements_for(reads)
       names = {}
-      reads.each_with_object({}) do |read, statements|
-        twin = statements[read.key]
-        if twin && read.shareable?
-          twin.share(read)
-        else
-          statements[twin ? [read.key, read] : read.key] = statement_for(read, names)
-        end
-      end.values
+      twins = {} # {key => Statement}
+      reads.each_with_object([]) do |read, statements|
+        # What it does, or waits for, those that come after it may see.
+        twins.delete_if { |_, statement| !statement.reads.first.cached? } unless read.pure?
+        twin = twins[read.key]
+        next twin.share(read) if twin && read.shareable?
+
+        statements << (twins[read.key] = statement_for(read, names))
+      end
     end
 
     # @param names [Hash] {SQL => Statement} of what this burst prepares itself

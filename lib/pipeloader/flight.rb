@@ -22,6 +22,8 @@ module Pipeloader
 
     attr_reader :pilot
 
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
     def initialize(pilot)
       @pilot = pilot
       @landed = false

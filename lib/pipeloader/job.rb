@@ -6,6 +6,8 @@ module Pipeloader
   class Job
     attr_reader :parent, :index
 
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
     # @param parent [Job, nil] the job that asked for this one
     # @param index [Integer] how many its parent had asked for before
     def initialize(loader, work, parent, index)

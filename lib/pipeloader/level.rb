@@ -5,6 +5,8 @@ module Pipeloader
   class Level
     attr_reader :response, :position
 
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
     def initialize(response, position)
       @response = response
       @position = position

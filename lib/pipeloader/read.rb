@@ -64,7 +64,7 @@ module Pipeloader
     def key = @params.empty? ? @sql : [@sql, @params]
 
     # Whether one result may answer several equal reads of a level. Where the query cache is on, it does so anyway.
-    def shareable? = @cached || pure?
+    def shareable? = cached? || pure?
 
     # Whether it may be sent once more if the connection broke before it was answered.
     def resendable? = pure?
@@ -93,8 +93,10 @@ module Pipeloader
       @outcome.dup.tap { |error| error.set_backtrace(caller(1)) } if @outcome.is_a?(Exception)
     end
 
-    private
+    # Whether the query cache will keep its result.
+    def cached? = @cached
 
+    # Whether it can be run any number of times, before or after any other read, and nothing comes of it.
     def pure? = @retryable || Read.pure_text?(@sql)
   end
 end

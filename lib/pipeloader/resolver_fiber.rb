@@ -37,6 +37,8 @@ module Pipeloader
     # The job that this fiber is at.
     attr_reader :job
 
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
     def initialize(loader)
       @loader = loader
       @run = loader.pipeloader_run

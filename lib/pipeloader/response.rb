@@ -28,6 +28,8 @@ module Pipeloader
 
     attr_reader :thread
 
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
     def initialize
       Patches.prepare_for_response
       @context = ActiveSupport::IsolatedExecutionState.context

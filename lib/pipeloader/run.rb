@@ -10,6 +10,8 @@ module Pipeloader
   class Run
     attr_reader :response, :base, :field_positions
 
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
     # @param queued [Proc] returns the jobs that nobody has begun
     def initialize(response, &queued)
       @response = response

@@ -19,6 +19,18 @@ class InstrumentationTest < PipeloaderTest
     assert_equal({ "User Load" => 9, "Comment Load" => 12 }, bursts.last[:reads].map(&:name).tally)
   end
 
+  # Ruby puts the receiver's inspect into a NoMethodError's message: from any of ours all the others can be reached.
+  def test_inspect_is_short
+    ours = []
+    Schemas.resolve(2) do
+      fiber = Pipeloader::ResolverFiber.current or next
+      ours << Pipeloader::Flight.new(fiber) << fiber << fiber.job << fiber.response << fiber.loader.pipeloader_run
+    end
+    assert_equal 10, ours.size
+    level = Pipeloader::Level.new(ours, 1)
+    [*ours, level, Pipeloader::Burst.new(nil, level)].each { |it| assert_operator it.inspect.size, :<, 80 }
+  end
+
   def test_reads_say_which_burst_brought_them_and_how_long_they_waited
     events = WireCounter.events("sql.active_record") { Schemas.pair.last.execute(QUERY) }
     assert_equal [1, *[2] * 21], (events.map { |event| event[:pipeloader].fetch(:burst) })
