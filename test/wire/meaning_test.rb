@@ -148,6 +148,24 @@ class MeaningTest < WireCase
     assert_equal ["post 10", "post 20", "post 30"], outcomes
   end
 
+  def test_for_update_is_kept_out_of_the_query_cache
+    outcomes = assert_alike do |piped|
+      side.exec("UPDATE posts SET likes = 1 WHERE id = 1")
+      Gated.with_connection do |connection|
+        connection.select_value("SELECT 1") # a connection that isn't connected isn't cached, either
+        Gated.cache do
+          [1, 2].map do |likes|
+            side.exec("UPDATE posts SET likes = #{likes} WHERE id = 1")
+            resolve(piped, 3) { |index| index == 1 ? GatedPost.find(1).likes : GatedPost.lock.find(1).likes }
+          end
+        end
+      end
+    end
+    assert_equal [[1, 1, 1], [2, 1, 2]], outcomes
+  ensure
+    side.exec("UPDATE posts SET likes = 1 WHERE id = 1")
+  end
+
   def test_for_update_nowait_of_a_locked_row
     side(:lock).exec("BEGIN; SELECT 1 FROM posts WHERE id = 2 FOR UPDATE")
     outcomes = assert_resolves_alike(3) { |index| GatedPost.lock("FOR UPDATE NOWAIT").find(index + 1).title }
