@@ -41,6 +41,38 @@ class CrowdTest < WireCase
     crowd(pool: 1) { |random, _number| first_reads(random, random.rand(1..3)) + second_reads(random, random.rand(1..3)) }
   end
 
+  def test_each_response_over_both_in_different_orders
+    crowd(times: 2) { |random, _number| (first_reads(random, random.rand(1..3)) + second_reads(random, random.rand(1..3))).shuffle(random: random) }
+  end
+
+  # Nothing is parked on the one when the other is waited for.
+  def test_one_database_after_the_other_in_one_field
+    crowd(times: 2) do |random, number|
+      ids = Array.new(2) { random.rand(1..12) }
+      reads = [[-> { GatedPost.find(ids[0]).title }, "post #{ids[0]}"], [-> { PairedAudit.find(ids[1]).note }, "audit #{ids[1]}"]].rotate(number)
+      [[-> { reads.map { |read, _| Pipeloader.without_parking(&read) } }, reads.map(&:last)]]
+    end
+  end
+
+  # Each has the connection that the other waits for.
+  def test_two_threads_over_two_databases_crosswise_with_a_connection_each
+    connect(1)
+    reads = [-> { GatedPost.find(1).title }, -> { PairedAudit.find(1).note }]
+    [false, true].each do |piped|
+      met = [Queue.new, Queue.new]
+      threads = [reads, reads.reverse].each_with_index.map do |order, number|
+        in_thread do
+          resolve(piped, 2) do |index|
+            # The first field has read, or is parked on its connection.
+            (met[1 - number] << true) && met[number].pop if index == 1
+            order[index].call
+          end
+        end
+      end
+      assert_equal [["post 1", "audit 1"], ["audit 1", "post 1"]], threads.map { |thread| names(thread.value) }, "piped: #{piped}"
+    end
+  end
+
   private
 
   def connect(pool)
