@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "wire_case"
+require_relative "subprocess"
 
 # What grows with the size of a response, has a limit: memory, fibers, statements, connections.
 class BoundsTest < WireCase
-  KILOBYTE = 1024
+  include Subprocess
 
   class Text < GraphQL::Schema::Object
     field :length, Integer
@@ -298,48 +299,6 @@ class BoundsTest < WireCase
 
     sizes = answer["data"]["items"].map { |item| item["size"] }
     raise "wrong" unless sizes == (1..count).map { |index| 100_000 + index }
-  end
-
-  # Runs the block in a process of its own, which shares nothing with this one but its beginnings.
-  #
-  # @return what it returns
-  def in_process
-    release
-    ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
-    GC.start
-    reader, writer = IO.pipe
-    writer.binmode
-    child = fork do
-      reader.close
-      result = begin
-        yield
-      rescue Exception => e # rubocop:disable Lint/RescueException
-        "#{e.class}: #{e.message}\n#{e.backtrace.first(15).join("\n")}"
-      end
-      Marshal.dump(result, writer)
-      writer.close
-      exit!(0)
-    end
-    writer.close
-    result = Marshal.load(reader) # rubocop:disable Security/MarshalLoad
-    result.is_a?(String) ? flunk(result) : result
-  ensure
-    reader.close
-    Process.wait(child)
-  end
-
-  # Kilobytes of memory that this process had at most.
-  def peak
-    skip "no /proc here" unless File.readable?("/proc/self/status")
-
-    File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i
-  end
-
-  # @return [Integer] kilobytes that it has now
-  def reset_peak
-    GC.start
-    File.write("/proc/self/clear_refs", "5")
-    peak
   end
 
   # -- threads ---------------------------------------------------------------------------------------------------------
