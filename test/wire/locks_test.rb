@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "concurrent"
+require "connection_pool"
 require "logger"
 require "monitor"
 require_relative "wire_case"
@@ -20,10 +21,7 @@ class LocksTest < WireCase
 
   # A log device that reads: Logger holds a Monitor while it writes.
   class ReadingDevice
-    attr_reader :lines
-
-    def initialize = @lines = []
-    def write(line) = @lines << "#{line.chomp} of #{WireCase::GatedPost.count}"
+    def write(line) = "#{line} of #{WireCase::GatedPost.count}"
     def close = nil
   end
 
@@ -51,10 +49,42 @@ class LocksTest < WireCase
     monitor_mixin_enter: -> { object = Object.new.extend(MonitorMixin); ->(index) { object.mon_enter; begin read(index) ensure object.mon_exit end } },
     active_support_monitor: -> { lock = ActiveSupport::Concurrency::LoadInterlockAwareMonitor.new; ->(index) { lock.synchronize { read(index) } } },
     active_support_thread_monitor: -> { lock = ActiveSupport::Concurrency::ThreadLoadInterlockAwareMonitor.new; ->(index) { lock.synchronize { read(index) } } },
-    logger: -> { log = Logger.new(device = ReadingDevice.new, formatter: ->(*, text) { text }); ->(index) { log.info("line #{index}"); [read(index), device.lines.size] } },
+    logger: -> { log = Logger.new(ReadingDevice.new, formatter: ->(*, text) { text }); ->(index) { log.info("line #{index}"); read(index) } },
     map_compute_if_absent: -> { map = Concurrent::Map.new; made = 0; ->(index) { map.compute_if_absent(index % 2) { [read(index % 2), made += 1] } } },
     map_compute_if_absent_of_one_key: -> { map = Concurrent::Map.new; made = 0; ->(_) { map.compute_if_absent(:key) { [read(0), made += 1] } } },
     map_compute: -> { map = Concurrent::Map.new; ->(index) { map.compute(:key) { |value| "#{value}#{read(index)}" } } }
+  }.freeze
+
+  # Whoever is parked holds no lock here; the sibling waits for a condition, a queue.
+  LATCHES = {
+    delay: -> { made = 0; delay = Concurrent::Delay.new { [read(0), made += 1] }; ->(_) { delay.value! } },
+    delays_crosswise: lambda {
+      delays = [Concurrent::Delay.new { "#{read(0)} #{delays[1].value!}" }, Concurrent::Delay.new { read(1) }]
+      ->(index) { read(index) + delays[index % 2].value! }
+    },
+    semaphore: -> { semaphore = Concurrent::Semaphore.new(1); ->(index) { semaphore.acquire; begin read(index) ensure semaphore.release end } },
+    variable: -> { variable = Concurrent::MVar.new(:token); ->(index) { token = variable.take; begin read(index) ensure variable.put(token) end } },
+    read_write_lock: -> { lock = Concurrent::ReadWriteLock.new; ->(index) { index.zero? ? lock.with_write_lock { read(0) } : lock.with_read_lock { read(index) } } },
+    queue_of_tokens: -> { tokens = Queue.new([:token]); ->(index) { token = tokens.pop; begin read(index) ensure tokens << token end } },
+    sized_queue_of_one: -> { slots = SizedQueue.new(1); ->(index) { slots << index; begin read(index) ensure slots.pop end } },
+    condition: lambda {
+      lock, changed, done = Mutex.new, ConditionVariable.new, false
+      lambda do |index|
+        next lock.synchronize { changed.wait(lock) until done; read(index) } unless index.zero?
+
+        read(0).tap { lock.synchronize { done = true; changed.broadcast } }
+      end
+    },
+    condition_of_a_monitor: lambda {
+      object, done = Object.new.extend(MonitorMixin), false
+      changed = object.new_cond
+      lambda do |index|
+        next object.synchronize { changed.wait_until { done }; read(index) } unless index.zero?
+
+        read(0).tap { object.synchronize { done = true; changed.broadcast } }
+      end
+    },
+    pool_of_one_connection: -> { pool = ConnectionPool.new(size: 1, timeout: 5) { Object.new }; ->(index) { pool.with { read(index) } } }
   }.freeze
 
   # Owned by the thread, not by the fiber, or by nobody while the block runs.
@@ -76,7 +106,70 @@ class LocksTest < WireCase
     connect_gated(reaping_frequency: nil)
   end
 
-  FREE.each { |kind, make| define_method(:"test_#{kind}") { assert_alike(make) } }
+  [SEEN, LATCHES, FREE].reduce(:merge).each { |kind, make| define_method(:"test_#{kind}") { assert_alike(make) } }
+
+  # At once, and with it goes what has been gathered; who comes after it parks again.
+  def test_who_holds_a_lock_reads_at_once
+    { Mutex.new => :synchronize, Monitor.new => :synchronize }.each do |lock, method|
+      bursts = in_process do
+        alone { resolve(true, 5) { |index| LocksTest.read(index) } }
+        WireCounter.events("burst.pipeloader") { resolve(true, 5) { |index| index == 2 ? lock.public_send(method) { LocksTest.read(index) } : LocksTest.read(index) } }
+                   .map { |burst| burst[:reads].size }
+      end
+      assert_equal [3, 2], bursts, lock.class
+    end
+  end
+
+  # Released however the block ends.
+  def test_a_lock_is_over_when_its_block_fails
+    [Mutex, Monitor].each do |type|
+      outcomes, bursts = in_process do
+        alone { resolve(true, 5) { |index| LocksTest.read(index) } }
+        lock, outcomes = type.new, nil
+        bursts = WireCounter.events("burst.pipeloader") do
+          outcomes = resolve(true, 4) do |index|
+            begin
+              lock.synchronize { raise ArgumentError, "no" }
+            rescue ArgumentError
+              LocksTest.read(index)
+            end
+          end
+        end
+        [outcomes, bursts.map { |burst| burst[:reads].size }]
+      end
+      assert_equal ["post 1", "post 2", "post 3", "post 4"], outcomes
+      assert_equal [4], bursts
+    end
+  end
+
+  # Who waits for a sibling of the same response while it holds another lock, which a third one wants.
+  def test_a_latch_inside_a_lock
+    assert_alike(lambda {
+      lock = Mutex.new
+      delay = Concurrent::Delay.new { LocksTest.read(0) }
+      ->(index) { index.even? ? lock.synchronize { delay.value! + LocksTest.read(index) } : [delay.value!, lock.synchronize { LocksTest.read(index) }] }
+    }, fields: 6)
+  end
+
+  # Fields that take locks of several kinds, nested as they come, and read in between: never a wait that doesn't end,
+  # and each section is as alone as in a serial run.
+  def test_locks_at_random
+    puts "  seed #{seed}" if ENV["PIPELOADER_VERBOSE"]
+    wrong = in_process do
+      [false, true].each { |with| resolve(with, 6) { |index| LocksTest.read(index) } }
+      random = Random.new(seed)
+      Array.new(rounds(40)) do
+        programs = Array.new(6) { random_program(random) }
+        plain, piped = [false, true].map do |with|
+          locks = [Mutex.new, Monitor.new, Mutex.new, Monitor.new]
+          log = []
+          resolve_alone(with, 6, ->(index) { run_program(programs[index], index, locks, log) }).then { |outcomes| [outcomes, log.sort] }
+        end
+        [programs, plain, piped] unless plain == piped
+      end.compact.first
+    end
+    assert_nil wrong, "seed #{seed}"
+  end
 
   # What anyone can do today who knows of a lock, whoever else wants it.
   SEEN.slice(:mutex_synchronize, :mutex_lock, :mutex_try_lock, :monitor_synchronize, :map_compute, :logger).each do |kind, make|
@@ -122,9 +215,49 @@ class LocksTest < WireCase
 
   private
 
+  # [:read, 3] | [:lock, 1, [...]] | [:try, 0, [...]]
+  def random_program(random, held = [])
+    Array.new(random.rand(1..3)) do
+      free = held.include?(0) || held.include?(2) ? [1, 3] : [0, 1, 2, 3] # a Mutex isn't taken twice
+      case random.rand(5)
+      when 0 then (lock = free.sample(random: random)) && [:lock, lock, random_program(random, [*held, lock])]
+      when 1 then (lock = free.sample(random: random)) && [:try, lock, random_program(random, [*held, lock])]
+      else [:read, random.rand(10)]
+      end
+    end
+  end
+
+  # @return what was read; +log+ gets a line for each section that wasn't alone
+  def run_program(program, index, locks, log)
+    program.map do |step, at, inner|
+      lock = locks[at] if inner
+      case step
+      when :read then LocksTest.read(at)
+      when :lock then lock.synchronize { section(lock, index, log) { run_program(inner, index, locks, log) } }
+      else
+        next "busy" unless (lock.is_a?(Mutex) ? lock.try_lock : lock.try_enter)
+
+        begin
+          section(lock, index, log) { run_program(inner, index, locks, log) }
+        ensure
+          lock.is_a?(Mutex) ? lock.unlock : lock.exit
+        end
+      end
+    end
+  end
+
+  def section(lock, index, log)
+    outer = lock.instance_variable_get(:@inside)
+    log << "#{index} in the section of #{outer}" if outer && outer != index
+    lock.instance_variable_set(:@inside, index)
+    yield
+  ensure
+    lock.instance_variable_set(:@inside, outer)
+  end
+
   def assert_alike(make, fields: FIELDS)
     plain, piped = in_process do
-      resolve(false, fields) { |index| LocksTest.read(index) } # what is loaded lazily, is loaded
+      [false, true].each { |with| resolve(with, fields) { |index| LocksTest.read(index) } } # what is made lazily, is there
       [false, true].map { |with| resolve_alone(with, fields, make.call) }
     end
     assert_equal plain, piped
@@ -133,11 +266,17 @@ class LocksTest < WireCase
 
   # @return [Array, String] what the fields got, or what ended the response
   def resolve_alone(piped, fields, resolver)
-    (Thread.list - [Thread.current]).each { |thread| thread.kill.join }
+    alone
     resolve(piped, fields, &resolver)
   rescue Exception => e # rubocop:disable Lint/RescueException -- `fatal` is one of no class that has a name
     "#{e.class}: #{e.message.lines.first}"
   ensure
     Gated.release_connection
+  end
+
+  # Ends every other thread: the pools' reapers, who come with a pool.
+  def alone
+    yield if block_given?
+    (Thread.list - [Thread.current]).each { |thread| thread.kill.join }
   end
 end
