@@ -17,28 +17,6 @@ class InterruptTest < WireCase
     kill: ->(thread) { thread.kill }
   }.freeze
 
-  # ActiveRecord's own gaps, not to be taken for ours: a thread struck on the way from the pool, or back, or while it
-  # configures a new connection, leaves one behind that nobody has, or half of one.
-  module UnstruckPool
-    def lease_connection = Thread.handle_interrupt(Object => :never) { super }
-    def release_connection(...) = Thread.handle_interrupt(Object => :never) { super }
-    def checkout(...) = Thread.handle_interrupt(Object => :never) { super.tap(&:connect!) }
-  end
-
-  # As are these: a transaction that the server has begun, or ended, and ActiveRecord hasn't.
-  module UnstruckTransactions
-    singleton_class.attr_accessor :on
-
-    %i[begin_transaction materialize_transactions commit_transaction rollback_transaction].each do |name|
-      define_method(name) do |*arguments, **options|
-        next super(*arguments, **options) unless UnstruckTransactions.on
-
-        Thread.handle_interrupt(Object => :never) { super(*arguments, **options) }
-      end
-    end
-  end
-  ActiveRecord::ConnectionAdapters::TransactionManager.prepend(UnstruckTransactions)
-
   def setup
     super
     connect_gated(pool: 2)
@@ -220,39 +198,6 @@ class InterruptTest < WireCase
     outcomes = worker.value
     assert_includes outcomes.map(&:first), "struck"
     outcomes.each { |_, mine, theirs| refute_same mine, theirs }
-  end
-
-  # -- at random -------------------------------------------------------------------------------------------------------
-
-  # Requests of several threads, struck at any time. PIPELOADER_ROUNDS=10000 for the long one.
-  def test_soak
-    connect_gated(pool: 3)
-    Gated.connection_pool.extend(UnstruckPool)
-    UnstruckTransactions.on = true
-    %i[request request_in_transaction rescuing_request].each { |form| send(form) } # what is loaded lazily, is loaded
-    @random = Random.new(seed)
-    @struck = @completed = 0
-    total = rounds(300)
-    workers = Array.new(3) { soaking_worker }
-    until @struck + @completed >= total && @struck >= total / 3
-      # Time as dice, not as a signal.
-      sleep(@random.rand(0.003))
-      at = @random.rand(workers.size)
-      strike = STRIKES.keys.sample(random: @random)
-      STRIKES.fetch(strike).call(workers[at])
-      # (One that is killed isn't struck again: an exception raised while it dies brings it back to life.)
-      next if workers[at].alive? && strike != :kill
-
-      finish(workers[at])
-      workers[at] = soaking_worker
-    end
-    workers.each { |worker| worker.thread_variable_set(:enough, true) } # (`[]=` would be the fiber's that runs)
-    workers.each { |worker| finish(worker) }
-    Gated.connection_pool.reap # what killed threads had leased
-    assert_operator @struck, :>, 0
-    puts "  soak: #{@completed} requests answered, #{@struck} struck (seed #{seed})" if ENV["PIPELOADER_ROUNDS"]
-  ensure
-    UnstruckTransactions.on = false
   end
 
   private
@@ -449,46 +394,6 @@ class InterruptTest < WireCase
       assert_pool_sound(Gated.connection_pool)
       assert_right(*tagged_request)
     end
-  end
-
-  # -- soak ------------------------------------------------------------------------------------------------------------
-
-  def soaking_worker
-    worker_random = Random.new(@random.rand(1 << 30))
-    in_thread do
-      Thread.handle_interrupt(Mishap => :never, Stop => :never) do
-        until Thread.current.thread_variable_get(:enough)
-          begin
-            Gated.lease_connection
-            form = %i[request request request_in_transaction rescuing_request].sample(random: worker_random)
-            tag = "soak #{worker_random.rand(1 << 60)}"
-            outcomes = Thread.handle_interrupt(Mishap => :immediate, Stop => :immediate) { send(form, tag) }
-            check_soaked(outcomes, tag)
-            @completed += 1
-          rescue Mishap, Stop
-            @struck += 1
-          end
-        end
-      end
-    end
-  end
-
-  def check_soaked(outcomes, tag)
-    expected = expected_of(tag)
-    outcomes.each_with_index do |outcome, index|
-      next if outcome.is_a?(Mishap) || outcome.is_a?(Stop)
-
-      raise Minitest::Assertion, "#{expected[index].inspect} was asked, #{outcome.inspect} came" unless outcome == expected[index]
-    end
-  end
-
-  def killed?(thread) = thread.status == "aborting"
-
-  def finish(thread)
-    thread.join
-    @struck += 1
-  rescue Mishap, Stop
-    @struck += 1
   end
 
   # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
