@@ -48,6 +48,13 @@ class Gate
     @monitor.synchronize { @garbler = block }
   end
 
+  # Each connection that is made from here on gives its answers to an object of its own, which the block makes; what that
+  # returns for a piece that has come (`call(bytes)`) is what passes: a list of pieces, each written by itself, or nil for
+  # the end of the connection.
+  def mangle(&block)
+    @monitor.synchronize { @mangler = block }
+  end
+
   def passed(way) = @monitor.synchronize { @passed[way] }
 
   # Lets that many bytes of answers through, and then cuts the connection. (Once; the next connection works.)
@@ -81,16 +88,28 @@ class Gate
   end
 
   def pump(from, to, way)
+    mangler = @mangler&.call if way == :answers
     loop do
       bytes = from.readpartial(65_536)
       wait_for(way, bytes.bytesize)
       bytes = @garbler.call(bytes) if @garbler
+      if mangler
+        mangler.call(bytes).each { |piece| piece ? write_piece(to, piece) : raise(IOError, "cut") }
+        next
+      end
       last = way == :answers && spend(bytes.bytesize)
       to.write(last ? bytes.byteslice(0, last) : bytes)
       break cut if last
     end
   rescue IOError, SystemCallError
     [from, to].each { |socket| shut(socket) }
+  end
+
+  # In a packet of its own.
+  def write_piece(socket, piece)
+    socket.setsockopt(Socket::IPPROTO_TCP, Socket::TCP_NODELAY, 1)
+    socket.write(piece)
+    socket.flush
   end
 
   def wait_for(way, bytes)
