@@ -17,9 +17,9 @@ module Pipeloader
 
     # Runs the block, which uses the connection.
     #
-    # @param check_out [Proc] returns a connection of the pool, or nil when other fibers had to go on first
-    def during(fiber, check_out)
-      lease(check_out)
+    # @param others [Proc] whether other fibers of the response hold connections of other pools
+    def during(fiber, others)
+      lease(fiber, others)
       @inside[fiber] += 1
       begin
         yield
@@ -41,17 +41,29 @@ module Pipeloader
 
     private
 
-    def lease(check_out)
+    # Two responses over two databases must not each wait for a connection that the other holds. So where the pool has none
+    # to spare, those of this response's fibers that hold another go on first.
+    def lease(fiber, others)
       take_over if @lease.connection
       until @lease.connection
-        connection = check_out.call
-        if @lease.connection
-          @pool.checkin(connection) if connection
-        elsif connection
-          @lease.connection = connection
-          @taken = :new
-        end
+        others.call ? take(0) || fiber.give_way || take : take
       end
+    end
+
+    # An interrupt may come in while the pool lets us wait, not between its giving and our taking.
+    #
+    # @param limit [Numeric, nil] seconds to wait; nil: the pool's own limit, with its error
+    def take(limit = nil)
+      Thread.handle_interrupt(Object => :on_blocking) do
+        connection = limit ? @pool.checkout(limit) : @pool.checkout
+        # (Under a fiber scheduler another fiber may have been as far.)
+        next @pool.checkin(connection) if @lease.connection
+
+        @lease.connection = connection
+        @taken = :new
+      end
+    rescue ActiveRecord::ConnectionTimeoutError
+      raise unless limit
     end
 
     # From a fiber of user code's own (Enumerator#next), which may leave before ours do.

@@ -11,6 +11,7 @@ module Pipeloader
         GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
         GraphQL::Query::Context.prepend(QueryContext)
         ::Timeout.singleton_class.prepend(Timeout)
+        ::Thread.singleton_class.prepend(InterruptMask)
         ActiveSupport.on_load(:active_record) { Patches.install_on_active_record }
         ActiveSupport.on_load(:active_record_postgresqladapter) do
           prepend(PostgreSQLAdapter)
@@ -49,3 +50,4 @@ require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/query_context"
 require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/timeout"
+require "pipeloader/patches/interrupt_mask"

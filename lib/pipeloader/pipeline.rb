@@ -143,7 +143,7 @@ module Pipeloader
 
     # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
     def clear
-      return unless @connection.status == PG::CONNECTION_OK
+      return if @distrusted || @connection.status != PG::CONNECTION_OK
 
       cancel_until_empty
       leave if @in_flight.empty?
@@ -225,15 +225,26 @@ module Pipeloader
       end
     end
 
+    # libpq doesn't match Syncs with what was sent. Were a message lost, or sent twice, by a proxy that is out of step, all
+    # that follow would go to the wrong reads.
     def take(result, clearing)
+      statement = @in_flight.first
       if result.result_status == PG::PGRES_PIPELINE_SYNC
-        statement = @in_flight.shift
+        distrust("has given no answer to a statement") unless clearing || statement.complete?
+        @in_flight.shift
         @expected -= statement.expected
         statement.complete(clearing)
       else
-        remember(@in_flight.first.sql, ObjectSpace.memsize_of(result))
-        @in_flight.first.take(result)
+        distrust("has given two answers to a statement") unless statement.expects?(result)
+        remember(statement.sql, ObjectSpace.memsize_of(result))
+        statement.take(result)
       end
+    end
+
+    # Whatever else comes must not be taken: the connection is stuck.
+    def distrust(what)
+      @distrusted = true
+      refuse(what)
     end
 
     def remember(sql, size)

@@ -82,7 +82,7 @@ module Pipeloader
     # Runs the block, in which +fiber+ uses the pool's connection.
     def holding(pool, fiber, &block)
       hold = @holds[pool] ||= Hold.new(pool, @leased_before.key?(pool))
-      hold.during(fiber, -> { check_out(pool, fiber) }, &block)
+      hold.during(fiber, -> { @holds.each_value.any? { |it| it.others_inside?(fiber) } }, &block)
     end
 
     # Fibers that are inside `with_connection` still have it, and it reconnects for them: outside of the pool, so that it's
@@ -113,18 +113,6 @@ module Pipeloader
       connection = pool.active_connection? or return
       meet(connection, connection.open_transactions)
       @leased_before[pool] = true
-    end
-
-    # Two responses over two databases must not each wait for a connection that the other holds. So where the pool has none
-    # to spare, those of this response's fibers that hold another go on first.
-    def check_out(pool, fiber)
-      return pool.checkout unless @holds.each_value.any? { |hold| hold.others_inside?(fiber) }
-
-      begin
-        pool.checkout(0)
-      rescue ActiveRecord::ConnectionTimeoutError
-        pool.checkout unless fiber.give_way
-      end
     end
   end
 end

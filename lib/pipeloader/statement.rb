@@ -34,9 +34,20 @@ module Pipeloader
       @reads << read
     end
 
+    # Whether +result+ can be the next that belongs to this statement.
+    def expects?(result)
+      case result.result_status
+      when PG::PGRES_PIPELINE_ABORTED then true
+      when PG::PGRES_FATAL_ERROR then @result.nil?
+      when PG::PGRES_COMMAND_OK then preparing? || @result.nil?
+      # (A row that was lost, or came twice.)
+      else !preparing? && @result.nil? && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
+      end
+    end
+
     # Takes one result of the pipeline: first PREPARE's, if this statement prepares, then its own.
     def take(result)
-      if @prepare && @prepared.nil?
+      if preparing?
         @prepared = result.result_status == PG::PGRES_COMMAND_OK
         @result = result unless @prepared
       elsif result.result_status != PG::PGRES_PIPELINE_ABORTED
@@ -51,8 +62,11 @@ module Pipeloader
     def complete(clearing)
       @result = nil if clearing && sqlstate == CANCELED
       @result&.extend(KeepOpen) if @reads.size > 1
-      @answered = !(@result.nil? && @error.nil?)
+      @answered = complete?
     end
+
+    # True if all that belongs to it has come.
+    def complete? = !(@result.nil? && @error.nil?)
 
     def answered? = @answered
 
@@ -101,6 +115,9 @@ module Pipeloader
     end
 
     private
+
+    # PREPARE is still to be answered.
+    def preparing? = @prepare && @prepared.nil?
 
     def sqlstate = @result&.error_field(PG::PG_DIAG_SQLSTATE)
   end

@@ -108,12 +108,20 @@ module Pipeloader
         super
       end
 
-      # These, too, are seen by what is asked for after them alone. (ActiveRecord itself calls them for connections that broke.)
-      %i[reset! reconnect! disconnect!].each do |name|
-        define_method(name) do |*arguments, **options|
-          pipeloader_send_gathered if ResolverFiber.current && pipeloader_idle?
-          super(*arguments, **options)
-        end
+      # These three, too, are seen by what is asked for after them alone.
+      def reset!(...)
+        pipeloader_send_gathered_if_idle
+        super
+      end
+
+      def reconnect!(...)
+        pipeloader_send_gathered_if_idle
+        super
+      end
+
+      def disconnect!(...)
+        pipeloader_send_gathered_if_idle
+        super
       end
 
       # Reads that +response+ has gathered and never sent: it has ended by an exception.
@@ -160,9 +168,12 @@ module Pipeloader
         @pipeloader_gathering = gathering
       end
 
-      def pipeloader_idle?
-        [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].include?(@raw_connection&.transaction_status) &&
-          @raw_connection.pipeline_status == PG::PQ_PIPELINE_OFF
+      # (ActiveRecord reconnects by itself, too, where the connection broke.)
+      def pipeloader_send_gathered_if_idle
+        return unless ResolverFiber.current && @raw_connection
+
+        idle = [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].include?(@raw_connection.transaction_status)
+        pipeloader_send_gathered if idle && @raw_connection.pipeline_status == PG::PQ_PIPELINE_OFF
       end
 
       def pipeloader_replay(replay, allow_retry, materialize_transactions)

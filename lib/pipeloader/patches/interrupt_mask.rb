@@ -1,0 +1,17 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: Thread.handle_interrupt (Ruby's own)
+    # Since:: Ruby 3.1
+    # Why no public seam does it:: Ruby keeps one stack of masks per thread. A fiber that parks inside the block would leave
+    #   its mask to the others, and one that is abandoned there to the thread, for good. So inside nothing parks.
+    # Falls through when:: the current fiber is not a resolver's.
+    module InterruptMask
+      def handle_interrupt(*, &block)
+        fiber = ResolverFiber.current
+        fiber ? fiber.without_parking { super } : super
+      end
+    end
+  end
+end
