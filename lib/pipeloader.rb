@@ -26,6 +26,7 @@ module Pipeloader
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?) -> void
     def use(schema, fiber_limit: nil)
+      Patches.install_locks
       schema.extend(Schema)
       schema.pipeloader_fiber_limit = fiber_limit
     end

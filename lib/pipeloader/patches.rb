@@ -19,6 +19,11 @@ module Pipeloader
         end
       end
 
+      # When a schema first uses Pipeloader.
+      def install_locks
+        @locks ||= Locks.install || true
+      end
+
       def install_on_active_record
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
@@ -51,3 +56,4 @@ require "pipeloader/patches/query_context"
 require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/timeout"
 require "pipeloader/patches/interrupt_mask"
+require "pipeloader/patches/locks"

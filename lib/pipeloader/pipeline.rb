@@ -58,8 +58,7 @@ module Pipeloader
     end
 
     def open
-      # A result that nobody fetched: every statement of ActiveRecord's begins like this. (It may wait.)
-      @connection.discard_results if @connection.transaction_status == PG::PQTRANS_ACTIVE && no_pipeline?
+      discard_leftover if @connection.transaction_status == PG::PQTRANS_ACTIVE && no_pipeline?
       uninterrupted { enter }
       yield
       uninterrupted { leave }
@@ -128,6 +127,13 @@ module Pipeloader
       @connection.enter_pipeline_mode
       # Else each send is a system call of its own: 406 of them for 400 statements, instead of 7.
       @connection.send(:flush_data=, false)
+    end
+
+    # Results that nobody fetched: every statement of ActiveRecord's begins like this, too. (pg's own `discard_results` lets
+    # no interrupt in.)
+    def discard_leftover
+      @connection.block while @connection.is_busy
+      @connection.discard_results
     end
 
     def no_pipeline? = @connection.pipeline_status == PG::PQ_PIPELINE_OFF

@@ -90,6 +90,11 @@ module Pipeloader
       @without_parking -= 1
     end
 
+    # Until it is given back, nothing parks: siblings that want it would wait for a fiber that waits for them.
+    def lock_taken = @without_parking += 1
+
+    def lock_given = @without_parking -= 1
+
     # Runs ActiveRecord's own code for a read that has been answered.
     def replay(read)
       @replaying = @replay = read
@@ -111,6 +116,7 @@ module Pipeloader
     #
     #: (Read) -> void
     def park(read)
+      @run&.step
       level = @response.gather(read, self)
       let_others_gather(read) if parks?
       # What subscribers to our events read meanwhile must not park: the level is locked while it is sent.

@@ -28,7 +28,7 @@ module Pipeloader
 
     def over? = @over
 
-    # How often any of its fibers has got on: begun or ended a job, or got what it was parked for.
+    # How often any of its fibers has got on: begun or ended a job, parked, or got what it was parked for.
     attr_reader :steps
 
     def step = @steps += 1

@@ -56,6 +56,23 @@ class InterruptTest < WireCase
     end
   end
 
+  # Somebody was interrupted on this connection before us, and the server is still at it.
+  def test_while_what_another_left_is_waited_for
+    advisory_locked(55) do
+      worker = in_thread do
+        Gated.with_connection do |connection|
+          raw(connection).send_query("SELECT 1 FROM pg_advisory_xact_lock(55)")
+          execute { |index| select(["field #{index}"]) }
+        end
+      end
+      await_waiter
+      Thread.pass until worker.stop? && worker.backtrace.to_a.grep(/pipeloader/).any?
+      worker.raise(Stop, "struck")
+      assert ended?(worker), "waits for ever, whatever happens:\n#{worker.backtrace&.first(8)&.join("\n")}"
+    end
+    Gated.connection_pool.disconnect!
+  end
+
   def test_timeout_around_the_response
     advisory_locked(51) do
       assert_raises(Timeout::Error) { Timeout.timeout(0.05) { request(waiting_for: 51) } }

@@ -25,6 +25,10 @@ module Pipeloader
 
       private
 
+      # graphql-ruby holds a Monitor over the read under its AsyncDataloader, and who holds a lock doesn't park. A flight does
+      # the same.
+      def async_dataloader? = ResolverFiber.current ? false : super
+
       def load_nodes
         pipeloader_alone do |fiber|
           @pipeloader_loader ||= fiber&.job

@@ -1,0 +1,146 @@
+# frozen_string_literal: true
+
+require "monitor"
+
+module Pipeloader
+  module Patches
+    # Host:: Mutex, Monitor, ConditionVariable, Queue, SizedQueue (Ruby's own)
+    # Since:: Ruby 3.1
+    # Why no public seam does it:: they belong to fibers, and Ruby knows nothing of who waits for whom. A fiber that parks
+    #   with a lock held makes its siblings, the fields that come later, sleep for ever; in a serial run they never wait for each
+    #   other. Ruby doesn't tell which locks are held, either.
+    # Falls through when:: the current fiber is not a resolver's. (Mutex#synchronize then costs some 40 ns more; put on when a
+    #   schema first uses Pipeloader.)
+    #
+    # Who holds a lock doesn't park. Who would sleep, for a latch, a token or a lock that a sibling holds over its own
+    # `dataloader.load`, lets the siblings go on first, and sleeps when none of them can.
+    #
+    # Limits: `File#flock`; a Monitor held around the whole `execute`, as under any GraphQL::Dataloader.
+    module Locks
+      def self.install
+        ::Mutex.prepend(Mutex)
+        ::Monitor.prepend(Monitor)
+        ::ConditionVariable.prepend(ConditionVariable)
+        ::Queue.prepend(Queue)
+        ::SizedQueue.prepend(Queue, SizedQueue)
+      end
+
+      module Mutex
+        def synchronize
+          return super unless Thread.current[ResolverFiber::KEY]
+
+          lock
+          begin
+            yield
+          ensure
+            unlock
+          end
+        end
+
+        def lock
+          fiber = Thread.current[ResolverFiber::KEY] or return super
+          until try_lock
+            next if fiber.give_way
+
+            super
+            fiber.lock_taken
+            break
+          end
+          self
+        end
+
+        def try_lock
+          taken = super
+          Thread.current[ResolverFiber::KEY]&.lock_taken if taken
+          taken
+        end
+
+        def unlock
+          super
+        ensure
+          Thread.current[ResolverFiber::KEY]&.lock_given
+        end
+      end
+
+      # (Its aliases are methods of their own.)
+      module Monitor
+        def synchronize
+          return super unless Thread.current[ResolverFiber::KEY]
+
+          enter
+          begin
+            yield
+          ensure
+            exit
+          end
+        end
+
+        def enter
+          fiber = Thread.current[ResolverFiber::KEY] or return super
+          until try_enter
+            next if fiber.give_way
+
+            super
+            fiber.lock_taken
+            break
+          end
+        end
+
+        def try_enter
+          taken = super
+          Thread.current[ResolverFiber::KEY]&.lock_taken if taken
+          taken
+        end
+
+        def exit
+          super
+        ensure
+          Thread.current[ResolverFiber::KEY]&.lock_given
+        end
+
+        alias mon_synchronize synchronize
+        alias mon_enter enter
+        alias mon_try_enter try_enter
+        alias try_mon_enter try_enter
+        alias mon_exit exit
+      end
+
+      module ConditionVariable
+        # What went on meanwhile may be what it is waited for, so this returns: a spurious wake-up, which every caller
+        # must be prepared for.
+        def wait(mutex, timeout = nil)
+          fiber = Thread.current[ResolverFiber::KEY] or return super
+          mutex.unlock
+          begin
+            others_went_on = fiber.give_way
+          ensure
+            mutex.lock
+          end
+          others_went_on ? self : super
+        end
+      end
+
+      module Queue
+        def pop(non_block = false, **) # rubocop:disable Style/OptionalBooleanParameter
+          fiber = Thread.current[ResolverFiber::KEY]
+          nil while fiber && !non_block && empty? && !closed? && fiber.give_way
+          super
+        end
+
+        alias shift pop
+        alias deq pop
+      end
+
+      module SizedQueue
+        def push(object, non_block = false, **) # rubocop:disable Style/OptionalBooleanParameter
+          fiber = Thread.current[ResolverFiber::KEY]
+          nil while fiber && !non_block && size >= max && !closed? && fiber.give_way
+          super
+        end
+
+        alias enq push
+        alias << push
+      end
+    end
+  end
+end
