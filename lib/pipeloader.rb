@@ -26,8 +26,12 @@ module Pipeloader
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?) -> void
     def use(schema, fiber_limit: nil)
+      unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
+        raise ArgumentError, "fiber_limit is #{fiber_limit.inspect}, but graphql-ruby needs 4 fibers: give more, or none"
+      end
+
       Patches.install_locks
-      schema.extend(Schema)
+      schema.singleton_class.prepend(Schema)
       schema.pipeloader_fiber_limit = fiber_limit
     end
 

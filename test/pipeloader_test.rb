@@ -1263,6 +1263,22 @@ class CompanyTest < AnswerTest
     assert_answer trips_with_lazies(3), "{ batched { batchedAuthor { name } batchedComments { body } commentsCount } }", batched_schemas
   end
 
+  def test_schema_with_a_dataloader_class_method_of_its_own
+    query = Schemas::Query
+    schema = Class.new(GraphQL::Schema) do
+      query(query)
+      use Pipeloader
+      def self.dataloader_class = GraphQL::Dataloader
+    end
+    assert_operator schema.dataloader_class, :<, GraphQL::Dataloader
+    assert_round_trips(2) { schema.execute("{ posts { comments { body } author { name } } }") }
+    assert_operator Class.new(schema).dataloader_class, :<, GraphQL::Dataloader
+  end
+
+  def test_fiber_limit_that_graphql_ruby_would_refuse
+    [3, 0, -1, "x"].each { |limit| assert_raises(ArgumentError) { Class.new(GraphQL::Schema) { use Pipeloader, fiber_limit: limit } } }
+  end
+
   def test_subclassed_schema
     plain, piped = Schemas.make
     child = Class.new(piped)

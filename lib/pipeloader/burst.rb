@@ -138,10 +138,12 @@ module Pipeloader
       first&.run_before(rest, @together)
     end
 
-    # Inside a transaction a read that fails ends it for all that come after, so they go in the order of a serial run: not
-    # quite the one in which fibers park (a field with arguments is resolved by a later job).
+    # Inside a transaction a read that fails ends it for all that come after, and what isn't pure (nextval) may differ by when
+    # it comes: so they go in the order of a serial run. It isn't quite the one in which fibers park (a field with arguments
+    # is resolved by a later job).
     def in_order(reads, connection)
-      return reads if connection.transaction_status == PG::PQTRANS_IDLE || reads.any? { |read| read.job.nil? }
+      free = connection.transaction_status == PG::PQTRANS_IDLE && reads.all?(&:pure?)
+      return reads if free || reads.any? { |read| read.job.nil? }
 
       reads.sort { |read, other| read.job.compare(other.job) }
     end

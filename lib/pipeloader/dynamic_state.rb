@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "active_record/explain_registry"
+
 module Pipeloader
   # What Rails keeps "for the current thread or fiber", and code changes for the length of a block: scopes,
   # `connected_to`, CurrentAttributes, time zone, log tags (all in ActiveSupport's execution state), the locale, and

@@ -4,11 +4,8 @@ module Pipeloader
   # What a response has sent, in the context of each of its queries: `context.namespace(:pipeloader)` is
   # {bursts: 3, reads: 403, statements: 403}. The queries of a multiplex share their bursts, and so their counts.
   class Counters
-    # The queries that graphql-ruby is about to run on this fiber.
-    def self.for_current_queries
-      queries = Fiber[:__graphql_current_multiplex]&.queries || []
-      new(queries.map { |query| query.context.namespace(:pipeloader) })
-    end
+    #: (Array[GraphQL::Query]) -> Counters
+    def self.of(queries) = new(queries.map { |query| query.context.namespace(:pipeloader) })
 
     #: (Array[Hash[Symbol, Integer]]) -> void
     def initialize(ledgers)

@@ -22,6 +22,7 @@ module Pipeloader
 
       outer = fiber.begin_job(self)
       begin
+        fiber.await_turn if @parent.nil? && fiber.response.one_by_one? && @loader.pipeloader_depth_first?
         @work.call
       rescue StandardError => e
         # Of several that would leave the response it is the first. (What ends a response from outside doesn't wait.)

@@ -60,7 +60,10 @@ module Pipeloader
     def begin_job(job)
       @run.step
       outer, @job = @job, job
-      enter if (@jobs += 1) == 1
+      if (@jobs += 1) == 1
+        @without_parking = 0
+        enter
+      end
       outer
     end
 
@@ -89,6 +92,9 @@ module Pipeloader
     ensure
       @without_parking -= 1
     end
+
+    # Until its job ends, all reads of this fiber go at once.
+    def park_no_more = @without_parking += 1
 
     # Until it is given back, nothing parks: siblings that want it would wait for a fiber that waits for them.
     def lock_taken = @without_parking += 1

@@ -34,7 +34,9 @@ module Pipeloader
       Patches.prepare_for_response
       @context = ActiveSupport::IsolatedExecutionState.context
       @thread = Thread.current
-      @counters = Counters.for_current_queries
+      queries = Fiber[:__graphql_current_multiplex]&.queries || []
+      @counters = Counters.of(queries)
+      @one_by_one = queries.size > 1 && queries.grep(GraphQL::Query).any?(&:mutation?)
       @transactions = {}.compare_by_identity # {adapter => how many were open before}
       @locked = []
       @thrown_away = []
@@ -44,6 +46,9 @@ module Pipeloader
       @position = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
     end
+
+    # True for a multiplex with a mutation in it: queries behind it see what it has written, those before it don't.
+    def one_by_one? = @one_by_one
 
     # Puts +read+ into the open level.
     #

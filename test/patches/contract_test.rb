@@ -80,6 +80,17 @@ class ContractTest < PipeloaderTest
     assert_equal "", boot('module Kernel; alias original_gem gem; def gem(name, *rest) = name == "pg" ? raise(LoadError, "pg") : original_gem(name, *rest); end; require "pipeloader"')
   end
 
+  # Whichever comes first.
+  {
+    "graphql first" => 'require "graphql"; GraphQL::Schema; require "pipeloader"',
+    "all of graphql first" => 'require "graphql"; GraphQL.eager_load!; require "active_record"; require "pipeloader"',
+    "active_record first" => 'require "active_record"; require "pipeloader"',
+    "a schema before the adapter" => 'require "pipeloader"; Class.new(GraphQL::Schema) { use Pipeloader }; ' \
+                                     'require "active_record/connection_adapters/postgresql_adapter"'
+  }.each do |name, script|
+    define_method(:"test_boots_with_#{name.tr(" ", "_")}") { assert_equal "", boot(script) }
+  end
+
   private
 
   def boot(script)

@@ -56,9 +56,7 @@ module Pipeloader
         end
 
         def unlock
-          super
-        ensure
-          Thread.current[ResolverFiber::KEY]&.lock_given
+          super.tap { Thread.current[ResolverFiber::KEY]&.lock_given }
         end
       end
 
@@ -93,9 +91,7 @@ module Pipeloader
         end
 
         def exit
-          super
-        ensure
-          Thread.current[ResolverFiber::KEY]&.lock_given
+          super.tap { Thread.current[ResolverFiber::KEY]&.lock_given }
         end
 
         alias mon_synchronize synchronize

@@ -41,7 +41,11 @@ module Pipeloader
       # that a pipeline has, there are no several statements in one string.
       PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))}mi
       QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
-      private_constant :PLAIN, :QUOTED
+
+      # What changes the session, or opens a transaction that ActiveRecord knows nothing of.
+      SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|begin|start)\b}mi
+      SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
+      private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION
 
       # ActiveRecord 7.2 prepares no statement without binds; later ones do.
       PREPARES_WITHOUT_BINDS = !ActiveRecord::ConnectionAdapters::AbstractAdapter
@@ -70,6 +74,7 @@ module Pipeloader
           return super(sql, name, binds, preparable: preparable, allow_retry: allow_retry)
         end
 
+        fiber.park_no_more unless allow_retry || Read.pure_text?(sql) || !SETS_BY_FUNCTION.match?(sql)
         read = pipeloader_read(sql, name, binds, preparable, allow_retry, locked)
         fiber.park(read)
         fiber.replay(read) do
@@ -97,9 +102,37 @@ module Pipeloader
         end
       end
 
+      # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
       def transaction(...)
-        ResolverFiber.current&.response&.meet(self)
+        return super unless (fiber = ResolverFiber.current)
+
+        fiber.response.meet(self)
         pipeloader_send_gathered
+        fiber.without_parking { super }
+      end
+
+      def commit_transaction(...)
+        (fiber = ResolverFiber.current) ? fiber.without_parking { super } : super
+      end
+
+      def rollback_transaction(...)
+        (fiber = ResolverFiber.current) ? fiber.without_parking { super } : super
+      end
+
+      # What a resolver sets in the session (a tenant's search_path, say) is for itself, until it sets it back: whoever went
+      # on meanwhile would read with it.
+      def execute(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      def exec_query(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      def schema_search_path=(path)
+        ResolverFiber.current&.park_no_more
         super
       end
 
@@ -166,6 +199,11 @@ module Pipeloader
       ensure
         Thread.current[ResolverFiber::KEY] = fiber
         @pipeloader_gathering = gathering
+      end
+
+      def pipeloader_stay_if_set(sql)
+        fiber = ResolverFiber.current
+        fiber.park_no_more if fiber && SETS.match?(sql)
       end
 
       # (ActiveRecord reconnects by itself, too, where the connection broke.)

@@ -14,10 +14,22 @@ module Pipeloader
         Flight.over(self, fiber) { super }
       end
 
+      # Reads, and writes what it hasn't found: a sibling that came in between would find nothing, and write it, too.
+      def find_or_create_by(...) = pipeloader_alone { super }
+      def find_or_create_by!(...) = pipeloader_alone { super }
+      def first_or_create(...) = pipeloader_alone { super }
+      def first_or_create!(...) = pipeloader_alone { super }
+
       # `size`, `empty?`, `first`, `pluck` and others ask this before they read.
       def loaded?
         @pipeloader_flight&.await
         super
+      end
+
+      private
+
+      def pipeloader_alone(&block)
+        (fiber = ResolverFiber.current) ? fiber.without_parking(&block) : yield
       end
     end
   end

@@ -11,7 +11,7 @@ module Pipeloader
     #   along what is gathered.
     # Falls through when:: the current fiber is not a resolver's.
     module Timeout
-      def timeout(*, &block)
+      def timeout(seconds, error = nil, message = nil, &block)
         fiber = ResolverFiber.current
         fiber ? fiber.without_parking { super } : super
       end
