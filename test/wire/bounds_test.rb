@@ -41,6 +41,8 @@ class BoundsTest < WireCase
 
   def self.bind(text) = ActiveRecord::Relation::QueryAttribute.new("text", text, ActiveModel::Type::String.new)
 
+  def self.integer(number) = ActiveRecord::Relation::QueryAttribute.new("number", number, ActiveModel::Type::Integer.new)
+
   # -- memory ----------------------------------------------------------------------------------------------------------
 
   BIG.each do |kind, (read, count)|
@@ -104,6 +106,51 @@ class BoundsTest < WireCase
     assert_operator most, :<=, Pipeloader::Loader::FIBER_LIMIT
     assert_operator bursts, :<=, (40_000 / Pipeloader::Loader::FIBER_LIMIT.to_f).ceil * 2
     assert_operator megabytes, :<, 1_500
+  end
+
+  # PIPELOADER_VERBOSE prints time and memory; the caps are on memory alone.
+  def test_fifty_thousand_items_that_read_by_name
+    megabytes, seconds, names = in_process do
+      count = 50_000
+      _, piped = Schemas.make(query: Query, mutation: nil)
+      Post.with_connection { Post.find(1) }
+      before = reset_peak
+      started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+      titles = piped.execute("{ items(count: #{count}) { title } }").to_h.fetch("data").fetch("items").map { |item| item["title"] }
+      raise "wrong" unless titles == (1..count).map { |index| "post #{(index % 12) + 1}" }
+
+      seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
+      [(peak - before) / KILOBYTE, seconds, Post.with_connection { |connection| connection.select_value("SELECT count(*) FROM pg_prepared_statements") }]
+    end
+    puts "  50,000 items: #{megabytes} MB more, #{seconds.round(1)} s, #{names} names" if ENV["PIPELOADER_VERBOSE"]
+    assert_operator megabytes, :<, 600
+    assert_operator names, :<=, 5
+  end
+
+  def test_ten_thousand_texts
+    [true, false].each do |prepares|
+      megabytes, seconds, names, known = in_process do
+        connect_gated(prepared_statements: prepares)
+        resolve(true, 500) { |index| Gated.with_connection { |connection| connection.select_value("SELECT #{index}") } }
+        before = reset_peak
+        started = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        20.times do |round|
+          outcomes = resolve(true, 500) do |index|
+            number = (round * 500) + index
+            Gated.with_connection { |connection| connection.select_all("SELECT $1::int + #{number}", nil, [BoundsTest.integer(1)], preparable: true).rows.first.first }
+          end
+          raise "wrong" unless outcomes == Array.new(500) { |index| (round * 500) + index + 1 }
+        end
+        seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
+        Gated.with_connection do |connection|
+          [(peak - before) / KILOBYTE, seconds, raw(connection).exec("SELECT count(*) FROM pg_prepared_statements").getvalue(0, 0).to_i, connection.pipeloader_result_sizes.size]
+        end
+      end
+      puts "  10,000 texts#{" unprepared" unless prepares}: #{megabytes} MB more, #{seconds.round(1)} s, #{names} names" if ENV["PIPELOADER_VERBOSE"]
+      assert_operator names, :<=, 1_000 # ActiveRecord's statement_limit
+      assert_operator known, :<=, 1_001
+      assert_operator megabytes, :<, 100
+    end
   end
 
   def test_fiber_limit_of_the_schema
