@@ -9,8 +9,6 @@ require_relative "unstruck"
 #
 #     PIPELOADER_ROUNDS=10000 bundle exec ruby -Itest -Ilib test/wire/soak_test.rb
 class SoakTest < WireCase
-  LIMIT = Integer(ENV.fetch("PIPELOADER_TEST_LIMIT", 1800))
-
   class Mishap < StandardError; end
 
   STRIKES = {
