@@ -62,6 +62,8 @@ module Pipeloader
       uninterrupted { enter }
       yield
       uninterrupted { leave }
+    rescue PG::Error => e
+      raise broken?(e) ? PG::ConnectionBad.new(e.message, connection: @connection) : e
     ensure
       @together.delete(self)
       uninterrupted { clear } if @entered
@@ -143,6 +145,10 @@ module Pipeloader
       @connection.send(:flush_data=, true)
       @entered = false
     end
+
+    # PQpipelineSync (which flushes) and PQflush may be the first to meet a connection that broke. pg then raises PG::Error
+    # itself, for which ActiveRecord wouldn't reconnect.
+    def broken?(error) = error.instance_of?(PG::Error) && @connection.status == PG::CONNECTION_BAD
 
     # (Object, since Thread#kill is no exception.)
     def uninterrupted(&block) = Thread.handle_interrupt(Object => :never, &block)
