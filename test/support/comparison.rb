@@ -39,7 +39,8 @@ module Comparison
     end
 
     def error(error)
-      details = %i[sql model primary_key id record].filter_map { |name| [name, error.public_send(name).inspect] if error.respond_to?(name) }
+      # (SoleRecordExceeded's record is a relation, whose `inspect` would read rows in no order.)
+      details = %i[sql model primary_key id record].filter_map { |name| [name, of(error.public_send(name))] if error.respond_to?(name) }
       [error.class.name, error.message, details, error.cause&.class.to_s]
     end
   end
