@@ -55,6 +55,9 @@ class PrivateCluster
     # starts it again at the same address.
     def restart(signal = "QUIT") = own.restart(signal)
 
+    # Whether there is a server of our own.
+    def own? = external_url.nil?
+
     # Needed only by who wants the server gone before the process ends.
     def stop
       @current&.stop
@@ -285,6 +288,10 @@ if $PROGRAM_NAME == __FILE__
   when "--keep"
     $stdout.sync = true
     PrivateCluster::Keeper.new(ARGV[1], ARGV[2].to_i).run
+  when "--serve" # for other processes, over 127.0.0.1: its address on stdout, until stdin is closed
+    puts "postgresql://#{PrivateCluster.user}@127.0.0.1:#{PrivateCluster.port}/#{PrivateCluster.database}?sslmode=disable&gssencmode=disable"
+    $stdout.flush
+    $stdin.read
   when "--bindir"
     begin
       puts PrivateCluster.bindir
