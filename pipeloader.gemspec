@@ -14,9 +14,9 @@ Gem::Specification.new do |spec|
 
   # Without git (a downloaded archive, a container's copy) the same folders are listed from the disk.
   spec.files = Dir.chdir(__dir__) do
-    published = %w[lib docs README.md CHANGELOG.md LICENSE]
+    published = %w[lib sig docs README.md CHANGELOG.md LICENSE SECURITY.md]
     tracked = IO.popen(["git", "ls-files", "-z", "--", *published], err: File::NULL, &:read).split("\0") rescue []
-    tracked.any? ? tracked : Dir[*published, "{lib,docs}/**/*"].select { |path| File.file?(path) }
+    tracked.any? ? tracked : Dir[*published, "{lib,sig,docs}/**/*"].select { |path| File.file?(path) }
   end
 
   spec.required_ruby_version = ">= 3.1"
