@@ -94,7 +94,7 @@ module ReadForms
   parks("in_batches") { |id| Post.where(id: id..).in_batches(of: 5).map { |batch| batch.order(:id).pluck(:id) } }
   parks("in_batches loaded") { |id| Post.where(id: id..).in_batches(of: 5, load: true).map(&:to_a) }
   parks("size, length, to_ary") { |id| Post.where(id: id..).then { |posts| [posts.size, posts.length, posts.to_ary.size] } }
-  parks("index_by, group_by, sort_by") { |id| Post.where(id: id..).then { |posts| [posts.index_by(&:id), posts.group_by(&:likes)] } }
+  parks("index_by, group_by, sort_by") { |id| Post.where(id: id..).order(:id).then { |posts| [posts.index_by(&:id), posts.group_by(&:likes)] } }
   parks("as_json") { |id| Post.where(id: id..).order(:id).as_json }
   parks("inspect") { |id| Post.where(id: id).inspect }
   parks("== of a relation") { |id| Post.where(id: id).order(:id) == Post.where(id: [id]).order(:id).to_a }
@@ -172,7 +172,7 @@ module ReadForms
   parks("includes with references") { |id| Post.includes(:comments).where(comments: { score: id.. }).order(:id).to_a }
   parks("eager_load") { |id| Post.eager_load(:author, :tags).where(id: id..).order(:id).to_a }
   parks("eager_load with limit") { |id| Post.eager_load(:comments).order(:id).limit(id).to_a }
-  parks("Preloader") { |id| Post.where(id: id..).to_a.tap { |posts| ActiveRecord::Associations::Preloader.new(records: posts, associations: [:author, { comments: :commenter }]).call } }
+  parks("Preloader") { |id| Post.where(id: id..).order(:id).to_a.tap { |posts| ActiveRecord::Associations::Preloader.new(records: posts, associations: [:author, { comments: :commenter }]).call } }
   parks("preload polymorphic") { |id| Attachment.where(id: id..).preload(:attachable).order(:id).map(&:attachable) }
   parks("strict_loading violated") { |id| Post.strict_loading.find(id).comments.to_a }
   parks("association scope") { |id| Post.find(id).association(:comments).scope.where(score: 1..).to_a }
