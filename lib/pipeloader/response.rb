@@ -77,7 +77,7 @@ module Pipeloader
     # its connection: then it needs the lock that ActiveRecord gives to connections that are shared.
     #
     # @return [Integer] how many transactions were open on it before
-    def meet(adapter, depth = adapter.pinned ? 1 : 0)
+    def meet(adapter, depth = adapter.pipeloader_pinned? ? 1 : 0)
       @transactions[adapter] ||= begin
         lock(adapter) if Fiber.current_scheduler && !adapter.lock.is_a?(::Monitor)
         depth

@@ -163,6 +163,14 @@ module Pipeloader
         @pipeloader_gathering = nil if @pipeloader_gathering == []
       end
 
+      # Whether all threads are given this connection, in a transaction of its own: a test suite's. ActiveRecord before 7.2.3
+      # and 8.0.3 keeps that in the pool alone.
+      if ActiveRecord::ConnectionAdapters::AbstractAdapter.method_defined?(:pinned)
+        def pipeloader_pinned? = pinned
+      else
+        def pipeloader_pinned? = pool.instance_variable_get(:@pinned_connection).equal?(self)
+      end
+
       # The connection for a burst, as ActiveRecord gives it to a statement of its own: connected, its transaction begun.
       def pipeloader_connection(allow_retry:)
         @instrumenter = AnnotatedInstrumenter.new(@instrumenter) if @instrumenter && !pipeloader_annotated?
