@@ -356,7 +356,7 @@ class InterruptTest < WireCase
     thread = Thread.current
     seen = 0
     trace = TracePoint.new(:line) do |event|
-      next unless Thread.current.equal?(thread) && event.path.start_with?(LIB)
+      next unless Thread.current.equal?(thread) && ours?(event.path)
       next unless (seen += 1) == point
 
       noting.call("#{event.path.delete_prefix(LIB)}:#{event.lineno}")
@@ -366,10 +366,14 @@ class InterruptTest < WireCase
     trace.enable { yield }
   end
 
+  # (That patch, there once a test had :fiber isolation, is asked in the middle of ActiveRecord's own checkout and checkin, which
+  # don't survive a strike without us either.)
+  def ours?(path) = path.start_with?(LIB) && !path.end_with?("patches/isolated_execution_state.rb")
+
   def count_lines
     thread = Thread.current
     lines = 0
-    TracePoint.new(:line) { |event| lines += 1 if Thread.current.equal?(thread) && event.path.start_with?(LIB) }.enable { yield }
+    TracePoint.new(:line) { |event| lines += 1 if Thread.current.equal?(thread) && ours?(event.path) }.enable { yield }
     lines
   end
 
