@@ -46,8 +46,7 @@ module Pipeloader
       @base = @run.base
       FieldPosition.adopt(@run.field_positions)
       @state = nil
-      @jobs = 0
-      @without_parking = 0
+      @jobs = @without_parking = @locks = 0
     end
 
     # Jobs begin and end with no block of user code open, so what differs from the start is there to stay
@@ -61,7 +60,7 @@ module Pipeloader
       @run.step
       outer, @job = @job, job
       if (@jobs += 1) == 1
-        @without_parking = 0
+        @without_parking = @locks = 0
         enter
       end
       outer
@@ -83,8 +82,11 @@ module Pipeloader
       @state.install
     end
 
+    # How many locks it holds. With any it doesn't park: siblings that want it would wait for a fiber that waits for them.
+    attr_accessor :locks
+
     #: () -> bool
-    def parks? = @without_parking.zero?
+    def parks? = @without_parking.zero? && @locks.zero?
 
     def without_parking
       @without_parking += 1
@@ -95,11 +97,6 @@ module Pipeloader
 
     # Until its job ends, all reads of this fiber go at once.
     def park_no_more = @without_parking += 1
-
-    # Until it is given back, nothing parks: siblings that want it would wait for a fiber that waits for them.
-    def lock_taken = @without_parking += 1
-
-    def lock_given = @without_parking -= 1
 
     # Runs ActiveRecord's own code for a read that has been answered.
     def replay(read)
@@ -207,6 +204,7 @@ module Pipeloader
     def initialize(response) # rubocop:disable Lint/MissingSuper
       @response = response
       @without_parking = 1
+      @locks = 0
     end
   end
 end

@@ -25,74 +25,61 @@ module Pipeloader
         ::SizedQueue.prepend(Queue, SizedQueue)
       end
 
-      module Mutex
-        def synchronize
-          return super unless Thread.current[ResolverFiber::KEY]
+      def self.count(change)
+        fiber = Thread.current[ResolverFiber::KEY]
+        fiber.locks += change if fiber
+      end
 
-          lock
+      module Mutex
+        # (Counted around the host's own: between its taking the lock and our `begin` an interrupt could come.)
+        def synchronize
+          fiber = Thread.current[ResolverFiber::KEY] or return super
+          nil while locked? && !owned? && fiber.give_way
           begin
-            yield
+            fiber.locks += 1
+            super
           ensure
-            unlock
+            fiber.locks -= 1
           end
         end
 
         def lock
           fiber = Thread.current[ResolverFiber::KEY] or return super
-          until try_lock
-            next if fiber.give_way
-
-            super
-            fiber.lock_taken
-            break
-          end
-          self
+          nil while locked? && !owned? && fiber.give_way
+          super.tap { fiber.locks += 1 }
         end
 
         def try_lock
-          taken = super
-          Thread.current[ResolverFiber::KEY]&.lock_taken if taken
-          taken
+          super.tap { |taken| Locks.count(1) if taken }
         end
 
-        def unlock
-          super.tap { Thread.current[ResolverFiber::KEY]&.lock_given }
-        end
+        def unlock = super.tap { Locks.count(-1) }
       end
 
       # (Its aliases are methods of their own.)
       module Monitor
         def synchronize
-          return super unless Thread.current[ResolverFiber::KEY]
-
-          enter
+          fiber = Thread.current[ResolverFiber::KEY] or return super
+          nil while mon_locked? && !mon_owned? && fiber.give_way
           begin
-            yield
+            fiber.locks += 1
+            super
           ensure
-            exit
+            fiber.locks -= 1
           end
         end
 
         def enter
           fiber = Thread.current[ResolverFiber::KEY] or return super
-          until try_enter
-            next if fiber.give_way
-
-            super
-            fiber.lock_taken
-            break
-          end
+          nil while mon_locked? && !mon_owned? && fiber.give_way
+          super.tap { fiber.locks += 1 }
         end
 
         def try_enter
-          taken = super
-          Thread.current[ResolverFiber::KEY]&.lock_taken if taken
-          taken
+          super.tap { |taken| Locks.count(1) if taken }
         end
 
-        def exit
-          super.tap { Thread.current[ResolverFiber::KEY]&.lock_given }
-        end
+        def exit = super.tap { Locks.count(-1) }
 
         alias mon_synchronize synchronize
         alias mon_enter enter
