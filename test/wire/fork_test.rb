@@ -109,6 +109,19 @@ class ForkTest < WireCase
       end
       assert_equal "the child", outcomes[forking].first
     end
+
+    # What it reads is its own affair, and it doesn't go on with its parent's response.
+    define_method(:"test_fork_in_a_resolver_#{forking}_that_reads_in_the_child") do
+      side.exec("DROP SEQUENCE IF EXISTS resolved; CREATE SEQUENCE resolved")
+      outcomes = assert_resolves_alike(3) do |index|
+        side(:counter).exec("SELECT nextval('resolved')") unless index == forking
+        next [GatedPost.find(index + 1).title, GatedPost.find(index + 2).title] unless index == forking
+
+        [in_child { [GatedPost.find(7).title, GatedPost.where(id: 8).pick(:title)] }, GatedPost.find(index + 1).title]
+      end
+      assert_equal [["post 7", "post 8"], "post #{forking + 1}"], outcomes[forking]
+      assert_equal "4", side.exec("SELECT last_value FROM resolved").getvalue(0, 0) # of 2 responses 2 fields each
+    end
   end
 
   # A response of its own, in the child of a resolver.
