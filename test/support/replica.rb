@@ -1,0 +1,62 @@
+# frozen_string_literal: true
+
+require_relative "kept_process"
+
+# A streaming replica of the private cluster, on loopback: what the primary commits can be read there when `catch_up` returns.
+class Replica
+  # It could not be made or started.
+  class Error < RuntimeError; end
+
+  # Queries never hold up what comes from the primary.
+  SETTINGS = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_standby_streaming_delay: 0, max_standby_archive_delay: 0,
+               hot_standby_feedback: "off" }.freeze
+
+  def initialize
+    primary = PrivateCluster.connection_hash
+    bindir = PrivateCluster.bindir
+    @port = KeptProcess.free_port
+    settings = SETTINGS.map { |name, value| "-c #{name}='#{value}'" }.join(" ")
+    @process = KeptProcess.new("sh", "-c", <<~SH, ordinary: true)
+      #{bindir}/pg_basebackup -D data -R -X stream -c fast --no-sync -h #{primary[:host]} -p #{primary[:port]} -U #{primary[:username]} &&
+      exec #{bindir}/postgres -D data -p #{@port} #{settings}
+    SH
+    @process.await("the replica") { ready? }
+  rescue KeptProcess::Error => e
+    raise Error, "the replica did not start (its primary must allow replication): #{e.message}"
+  end
+
+  # For establish_connection.
+  def hash(database = TestDatabase::NAME, **more)
+    TestDatabase.hash(database).slice(:adapter, :username, :password, :database).merge(host: "127.0.0.1", port: @port, sslmode: "disable", gssencmode: "disable", **more)
+  end
+
+  # A connection of one's own, outside ActiveRecord.
+  def connect(database = TestDatabase::NAME)
+    PG.connect(host: "127.0.0.1", port: @port, user: PrivateCluster.user, dbname: database, sslmode: "disable", gssencmode: "disable")
+  end
+
+  # Returns when all that the primary has committed can be read here.
+  #
+  # @param primary [PG::Connection]
+  def catch_up(primary)
+    position = primary.exec("SELECT pg_current_wal_flush_lsn()").getvalue(0, 0)
+    @process.await("what the primary has committed") { @admin.exec("SELECT pg_last_wal_replay_lsn() >= '#{position}'").getvalue(0, 0) == "t" }
+  end
+
+  # While the block runs, what the primary commits isn't to be seen here.
+  def paused
+    @admin.exec("SELECT pg_wal_replay_pause()")
+    @process.await("the pause") { @admin.exec("SELECT pg_get_wal_replay_pause_state()").getvalue(0, 0) == "paused" }
+    yield
+  ensure
+    @admin.exec("SELECT pg_wal_replay_resume()")
+  end
+
+  private
+
+  def ready?
+    @admin = connect
+  rescue PG::ConnectionBad
+    nil
+  end
+end
