@@ -12,6 +12,8 @@ module Pipeloader
         GraphQL::Query::Context.prepend(QueryContext)
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
+        # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
+        ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
         ActiveSupport.on_load(:active_record) { Patches.install_on_active_record }
         ActiveSupport.on_load(:active_record_postgresqladapter) do
           prepend(PostgreSQLAdapter)
