@@ -43,7 +43,7 @@ module ReadForms
   parks("find_by! missing") { |id| Post.find_by!(title: "no post #{id}") }
   parks("find_by association") { |id| Post.find_by(author: User.new { |user| user.id = id }) }
   parks("find_or_initialize_by") { |id| Post.find_or_initialize_by(title: "neither #{id}") }
-  at_once("find_or_create_by an existing one") { |id| Post.find_or_create_by(title: "post #{id}") }
+  parks("find_or_create_by an existing one") { |id| Post.find_or_create_by(title: "post #{id}") }
   parks("take") { |id| Post.where(id: id).take }
   parks("take several") { |id| Post.where(id: [id, id + 1]).order(:id).take(2) }
   parks("take!") { |id| Post.where(id: id + 1000).take! }
