@@ -11,7 +11,7 @@ module Pipeloader
       \b(?!(?:and|or|not|in|is|as|on|any|all|some|by|case|when|then|else|exists|from|join|using|over|filter|values|where
             |having|select|union|except|intersect|distinct|with|lateral|between|like|ilike|limit|offset|row|array
             |count|sum|min|max|avg|coalesce|nullif|greatest|least|abs|round|lower|upper|length|cast|extract
-            |date_trunc)\b)[a-z_][a-z_0-9$]*\s*\(
+            |date_trunc)\b)[a-z_][a-z_0-9$]*+\s*+\(
       |"\s*\(|/\*|--|\bu&|[^\x00-\x7f]
       |\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b
       |\b(?:current_|localtime|insert|update|delete|merge|into)
@@ -55,6 +55,7 @@ module Pipeloader
       @prepared = prepared
       @retryable = retryable
       @cached = cached
+      @pure = nil
       @enqueued_at = Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond)
     end
 
@@ -97,6 +98,9 @@ module Pipeloader
     def cached? = @cached
 
     # Whether it can be run any number of times, before or after any other read, and nothing comes of it.
-    def pure? = @retryable || Read.pure_text?(@sql)
+    def pure?
+      @pure = @retryable || Read.pure_text?(@sql) if @pure.nil?
+      @pure
+    end
   end
 end

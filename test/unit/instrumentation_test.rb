@@ -33,6 +33,7 @@ class InstrumentationTest < PipeloaderTest
 
   def test_reads_say_which_burst_brought_them_and_how_long_they_waited
     events = WireCounter.events("sql.active_record") { Schemas.pair.last.execute(QUERY) }
+    events.reject! { |event| event[:name] == "SCHEMA" } # (of a new connection)
     assert_equal [1, *[2] * 21], (events.map { |event| event[:pipeloader].fetch(:burst) })
     assert(events.all? { |event| event[:pipeloader].fetch(:wait).positive? })
     plain = WireCounter.events("sql.active_record") { Schemas.pair.first.execute(QUERY) }

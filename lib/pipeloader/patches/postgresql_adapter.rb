@@ -74,8 +74,8 @@ module Pipeloader
           return super(sql, name, binds, preparable: preparable, allow_retry: allow_retry)
         end
 
-        fiber.park_no_more unless allow_retry || Read.pure_text?(sql) || !SETS_BY_FUNCTION.match?(sql)
         read = pipeloader_read(sql, name, binds, preparable, allow_retry, locked)
+        fiber.park_no_more if !read.pure? && SETS_BY_FUNCTION.match?(sql)
         fiber.park(read)
         fiber.replay(read) do
           # ActiveRecord keeps a locking read out of the query cache by looking at its Arel.
