@@ -35,6 +35,11 @@ class EnginesTest < PipeloaderTest
     assert_equal(*answers)
   end
 
+  # Those too that a fiber of the plain schema leased for good (`Post.connection`) and took along.
+  def give_connections_back
+    ActiveRecord::Base.connection_handler.each_connection_pool { |pool| [pool.release_connection, pool.reap] }
+  end
+
   def test_dataloader
     assert_engine(Schemas.make { use GraphQL::Dataloader })
   end
@@ -54,7 +59,7 @@ class EnginesTest < PipeloaderTest
         plain, piped = Schemas.make { use GraphQL::Dataloader::AsyncDataloader }
         assert_engine([level == :fiber ? plain : Schemas.pair.first, piped])
       ensure
-        ActiveRecord::Base.connection_handler.each_connection_pool(&:release_connection)
+        give_connections_back
         ActiveSupport::IsolatedExecutionState.isolation_level = :thread
       end
 
@@ -79,7 +84,7 @@ class EnginesTest < PipeloaderTest
         expected = Schemas.make(query: query, mutation: nil).first.execute(text).to_h
         3.times { assert_equal(expected, Sync { schemas.last.execute(text).to_h }) }
       ensure
-        ActiveRecord::Base.connection_handler.each_connection_pool(&:release_connection)
+        give_connections_back
         ActiveSupport::IsolatedExecutionState.isolation_level = :thread
       end
     end
