@@ -12,10 +12,11 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's. (Mutex#synchronize then costs some 40 ns more; put on when a
     #   schema first uses Pipeloader.)
     #
-    # Who holds a lock doesn't park. Who would sleep, for a latch, a token or a lock that a sibling holds over its own
-    # `dataloader.load`, lets the siblings go on first, and sleeps when none of them can.
+    # Who holds a lock doesn't park. Who would sleep for a latch or a token lets the siblings go on first, and sleeps when none
+    # of them can.
     #
-    # Limits: `File#flock`; a Monitor held around the whole `execute`, as under any GraphQL::Dataloader.
+    # Limits: `File#flock`; a lock that is held over `dataloader.load`, or around the whole `execute` and taken again inside, as
+    # under any GraphQL::Dataloader.
     module Locks
       def self.install
         ::Mutex.prepend(Mutex)
@@ -34,7 +35,6 @@ module Pipeloader
         # (Counted around the host's own: between its taking the lock and our `begin` an interrupt could come.)
         def synchronize
           fiber = Thread.current[ResolverFiber::KEY] or return super
-          nil while locked? && !owned? && fiber.give_way
           begin
             fiber.locks += 1
             super
@@ -43,15 +43,9 @@ module Pipeloader
           end
         end
 
-        def lock
-          fiber = Thread.current[ResolverFiber::KEY] or return super
-          nil while locked? && !owned? && fiber.give_way
-          super.tap { fiber.locks += 1 }
-        end
+        def lock = super.tap { Locks.count(1) }
 
-        def try_lock
-          super.tap { |taken| Locks.count(1) if taken }
-        end
+        def try_lock = super.tap { |taken| Locks.count(1) if taken }
 
         def unlock = super.tap { Locks.count(-1) }
       end
@@ -60,7 +54,6 @@ module Pipeloader
       module Monitor
         def synchronize
           fiber = Thread.current[ResolverFiber::KEY] or return super
-          nil while mon_locked? && !mon_owned? && fiber.give_way
           begin
             fiber.locks += 1
             super
@@ -69,15 +62,9 @@ module Pipeloader
           end
         end
 
-        def enter
-          fiber = Thread.current[ResolverFiber::KEY] or return super
-          nil while mon_locked? && !mon_owned? && fiber.give_way
-          super.tap { fiber.locks += 1 }
-        end
+        def enter = super.tap { Locks.count(1) }
 
-        def try_enter
-          super.tap { |taken| Locks.count(1) if taken }
-        end
+        def try_enter = super.tap { |taken| Locks.count(1) if taken }
 
         def exit = super.tap { Locks.count(-1) }
 
