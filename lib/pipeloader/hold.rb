@@ -30,7 +30,7 @@ module Pipeloader
 
     def others_inside?(fiber) = @inside.any? { |other, _| !other.equal?(fiber) }
 
-    # Whoever is still inside was abandoned there.
+    # Called when the response ends: whoever is still inside was abandoned there.
     def release
       return unless @taken
 
@@ -66,7 +66,8 @@ module Pipeloader
       raise unless limit
     end
 
-    # From a fiber of user code's own (Enumerator#next), which may leave before ours do.
+    # From a fiber of user code's own (Enumerator#next), which may leave before ours do, or stay longer: for the rest of the
+    # response.
     def take_over
       return if @taken || @leased_before || @lease.sticky
 
@@ -76,7 +77,7 @@ module Pipeloader
 
     def leave(fiber)
       @inside.delete(fiber) if (@inside[fiber] -= 1).zero?
-      release if @inside.empty?
+      release if @inside.empty? && @taken == :new
     end
   end
 end

@@ -194,7 +194,8 @@ class SoakTest < WireCase
     strays = nil
     20.times do
       GC.start
-      known = [*Gated.connection_pool.connections, *ActiveRecord::Base.connection_pool.connections].filter_map { |adapter| raw(adapter) }
+      pools = ActiveRecord::Base.connection_handler.each_connection_pool.to_a # (other tests' models have some, too)
+      known = pools.flat_map(&:connections).filter_map { |adapter| raw(adapter) }
       known = [*known, *@sides.values].reject { |it| it.finished? || it.status != PG::CONNECTION_OK }.map(&:backend_pid)
       break if (strays = backends - known).empty?
     end

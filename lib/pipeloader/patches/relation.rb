@@ -9,7 +9,8 @@ module Pipeloader
     module Relation
       def load(&block)
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded
+        # (One that `load_async` has sent off is `@loaded` before it is.)
+        return super if fiber.nil? || (@loaded && @future_result.nil? && @pipeloader_flight.nil?)
 
         Flight.over(self, fiber) { super }
       end
