@@ -12,23 +12,26 @@ module Pipeloader
       @pool = pool
       @leased_before = leased_before
       @lease = pool.send(:connection_lease)
-      @inside = Hash.new(0).compare_by_identity # {fiber => how many such blocks it is in}
+      @inside = {}.compare_by_identity # fibers
     end
 
     # Runs the block, which uses the connection.
     #
-    # @param others [Proc] whether other fibers of the response hold connections of other pools
-    def during(fiber, others)
-      lease(fiber, others)
-      @inside[fiber] += 1
+    # @param response [Response] says whether other fibers hold connections of other pools
+    def during(fiber, response)
+      return yield if @inside.key?(fiber) && @lease.connection
+
+      lease(fiber, response)
+      @inside[fiber] = true
       begin
         yield
       ensure
-        leave(fiber)
+        @inside.delete(fiber)
+        release if @taken == :new && @inside.empty?
       end
     end
 
-    def others_inside?(fiber) = @inside.any? { |other, _| !other.equal?(fiber) }
+    def others_inside?(fiber) = @inside.size > (@inside.key?(fiber) ? 1 : 0)
 
     # Called when the response ends: whoever is still inside was abandoned there.
     def release
@@ -43,10 +46,10 @@ module Pipeloader
 
     # Two responses over two databases must not each wait for a connection that the other holds. So where the pool has none
     # to spare, those of this response's fibers that hold another go on first.
-    def lease(fiber, others)
+    def lease(fiber, response)
       take_over if @lease.connection
       until @lease.connection
-        others.call ? take(0) || fiber.give_way || take : take
+        response.others_hold?(fiber) ? take(0) || fiber.give_way || take : take
       end
     end
 
@@ -73,11 +76,6 @@ module Pipeloader
 
       @lease.sticky = true
       @taken = :over
-    end
-
-    def leave(fiber)
-      @inside.delete(fiber) if (@inside[fiber] -= 1).zero?
-      release if @inside.empty? && @taken == :new
     end
   end
 end

@@ -86,9 +86,10 @@ module Pipeloader
 
     # Runs the block, in which +fiber+ uses the pool's connection.
     def holding(pool, fiber, &block)
-      hold = @holds[pool] ||= Hold.new(pool, @leased_before.key?(pool))
-      hold.during(fiber, -> { @holds.each_value.any? { |it| it.others_inside?(fiber) } }, &block)
+      (@holds[pool] ||= Hold.new(pool, @leased_before.key?(pool))).during(fiber, self, &block)
     end
+
+    def others_hold?(fiber) = @holds.each_value.any? { |hold| hold.others_inside?(fiber) }
 
     # Fibers that are inside `with_connection` still have it, and it reconnects for them: outside of the pool, so that it's
     # ours to close.
