@@ -35,11 +35,10 @@ module Pipeloader
 
     # Called when the response ends: whoever is still inside was abandoned there.
     def release
-      return unless @taken
-
+      # (First, since under a fiber scheduler another fiber may take one while this is given back.)
+      taken, @taken = @taken, nil
       # What code inside has leased for good stays leased.
-      @pool.release_connection if @taken == :over || !@lease.sticky
-      @taken = nil
+      @pool.release_connection if taken == :over || (taken && !@lease.sticky)
     end
 
     private
