@@ -280,9 +280,10 @@ module Pipeloader
       end
     end
 
-    # Goes by a connection of its own, which may be as stuck as this one: in a thread, which can be left behind.
+    # Goes by a connection of its own, which may be as stuck as this one: in a thread, which can be left behind. (A thread
+    # starts with the interrupt mask of the one that makes it, and could never be killed.)
     def cancel(limit)
-      canceller = Thread.new { @connection.cancel }
+      canceller = Thread.new { Thread.handle_interrupt(Object => :immediate) { @connection.cancel } }
       canceller.report_on_exception = false
       canceller.kill unless canceller.join(limit)
     end

@@ -55,6 +55,9 @@ class SiblingsTest < PipeloaderTest
   {
     set: [->(it) { it.execute("SET app.tenant = '1'") }, ->(it) { it.execute("RESET app.tenant") }],
     set_by_exec_query: [->(it) { it.exec_query("/* for one */ SET app.tenant = '1'") }, ->(it) { it.exec_query("RESET app.tenant") }],
+    set_by_do: [->(it) { it.execute("DO $$ BEGIN PERFORM set_config('app.tenant', '1', false); END $$") }, ->(it) { it.execute("RESET app.tenant") }],
+    set_config_by_execute: [->(it) { it.execute("SELECT set_config('app.tenant', '1', false)") },
+                            ->(it) { it.exec_query("SELECT set_config('app.tenant', '', false)") }],
     set_config: [->(it) { it.select_value("SELECT set_config('app.tenant', '1', false)") },
                  ->(it) { it.select_value("SELECT set_config('app.tenant', '', false)") }]
   }.each do |name, (set, reset)|

@@ -43,7 +43,7 @@ module Pipeloader
       QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
 
       # What changes the session, or opens a transaction that ActiveRecord knows nothing of.
-      SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|begin|start)\b}mi
+      SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
       SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
       private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION
 
@@ -211,7 +211,7 @@ module Pipeloader
 
       def pipeloader_stay_if_set(sql)
         fiber = ResolverFiber.current
-        fiber.park_no_more if fiber && SETS.match?(sql)
+        fiber.park_no_more if fiber && (SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql))
       end
 
       # (ActiveRecord reconnects by itself, too, where the connection broke.)
