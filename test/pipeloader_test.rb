@@ -265,7 +265,8 @@ class SingleFlightTest < AnswerTest
   private
 
   def reads(&block)
-    WireCounter.events("sql.active_record", &block).reject { |it| it[:name] == "SCHEMA" }
+    # (An exception: a plan that another test's ALTER TABLE had changed, which ActiveRecord then tries again.)
+    WireCounter.events("sql.active_record", &block).reject { |it| it[:name] == "SCHEMA" || it[:exception] }
                .map { |it| [it[:name], it[:sql], it[:binds].map(&:value), it[:row_count]].inspect }.sort
   end
 end
