@@ -35,10 +35,12 @@ module Pipeloader
 
     # Called when the response ends: whoever is still inside was abandoned there.
     def release
-      # (First, since under a fiber scheduler another fiber may take one while this is given back.)
-      taken, @taken = @taken, nil
-      # What code inside has leased for good stays leased.
-      @pool.release_connection if taken == :over || (taken && !@lease.sticky)
+      Thread.handle_interrupt(Object => :never) do
+        # (First, since under a fiber scheduler another fiber may take one while this is given back.)
+        taken, @taken = @taken, nil
+        # What code inside has leased for good stays leased.
+        @pool.release_connection if taken == :over || (taken && !@lease.sticky)
+      end
     end
 
     private
@@ -56,8 +58,8 @@ module Pipeloader
     #
     # @param limit [Numeric, nil] seconds to wait; nil: the pool's own limit, with its error
     def take(limit = nil)
-      Thread.handle_interrupt(Object => :on_blocking) do
-        connection = limit ? @pool.checkout(limit) : @pool.checkout
+      Thread.handle_interrupt(Object => :never) do
+        connection = Thread.handle_interrupt(Object => :on_blocking) { limit ? @pool.checkout(limit) : @pool.checkout }
         # (Under a fiber scheduler another fiber may have been as far.)
         next @pool.checkin(connection) if @lease.connection
 
