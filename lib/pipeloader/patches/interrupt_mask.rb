@@ -9,8 +9,7 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's.
     module InterruptMask
       def handle_interrupt(*, &block)
-        fiber = ResolverFiber.current
-        fiber ? fiber.without_parking { super } : super
+        Pipeloader.without_parking { super }
       end
     end
   end

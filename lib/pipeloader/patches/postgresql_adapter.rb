@@ -68,13 +68,13 @@ module Pipeloader
         compiled = pipeloader_compile(arel, binds, preparable, allow_retry)
         return super unless compiled
 
-        sql, binds, preparable, allow_retry = compiled
+        sql, binds, preparable, allow_retry, params = compiled
         locked = arel.respond_to?(:locked) && arel.locked
         unless (locked || !pipeloader_query_cached?(sql, binds)) && pipeloader_plain?(sql)
           return super(sql, name, binds, preparable: preparable, allow_retry: allow_retry)
         end
 
-        read = pipeloader_read(sql, name, binds, preparable, allow_retry, locked)
+        read = pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked)
         fiber.park_no_more if !read.pure? && SETS_BY_FUNCTION.match?(sql)
         fiber.park(read)
         fiber.replay(read) do
@@ -111,13 +111,8 @@ module Pipeloader
         fiber.without_parking { super }
       end
 
-      def commit_transaction(...)
-        (fiber = ResolverFiber.current) ? fiber.without_parking { super } : super
-      end
-
-      def rollback_transaction(...)
-        (fiber = ResolverFiber.current) ? fiber.without_parking { super } : super
-      end
+      def commit_transaction(...) = Pipeloader.without_parking { super }
+      def rollback_transaction(...) = Pipeloader.without_parking { super }
 
       # What a resolver sets in the session (a tenant's search_path, say) is for itself, until it sets it back: whoever went
       # on meanwhile would read with it.
@@ -231,16 +226,17 @@ module Pipeloader
         @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
       end
 
-      # @return [Array, nil] as to_sql_and_binds; nil where ActiveRecord has an answer of its own to a bind out of range
+      # @return [Array, nil] as to_sql_and_binds, and the binds' values; nil where ActiveRecord has an answer of its own to a
+      #   bind out of range
       def pipeloader_compile(arel, binds, preparable, allow_retry)
-        to_sql_and_binds(arel, binds, preparable, allow_retry).tap { |compiled| type_casted_binds(compiled[1]) }
+        to_sql_and_binds(arel, binds, preparable, allow_retry).then { |compiled| [*compiled, type_casted_binds(compiled[1])] }
       rescue ::RangeError
         nil
       end
 
-      def pipeloader_read(sql, name, binds, preparable, allow_retry, locked)
+      def pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked) # rubocop:disable Metrics/ParameterLists
         Read.new(
-          adapter: self, name: name, binds: binds, params: type_casted_binds(binds), preparable: preparable,
+          adapter: self, name: name, binds: binds, params: params, preparable: preparable,
           sql: ActiveRecord.query_transformers.empty? ? sql : pipeloader_transform(sql),
           prepared: prepared_statements && preparable && (PREPARES_WITHOUT_BINDS || binds.any?),
           retryable: allow_retry, cached: query_cache_enabled && !locked

@@ -16,21 +16,15 @@ module Pipeloader
       end
 
       # Reads, and writes what it hasn't found: a sibling that came in between would find nothing, and write it, too.
-      def find_or_create_by(...) = pipeloader_alone { super }
-      def find_or_create_by!(...) = pipeloader_alone { super }
-      def first_or_create(...) = pipeloader_alone { super }
-      def first_or_create!(...) = pipeloader_alone { super }
+      def find_or_create_by(...) = Pipeloader.without_parking { super }
+      def find_or_create_by!(...) = Pipeloader.without_parking { super }
+      def first_or_create(...) = Pipeloader.without_parking { super }
+      def first_or_create!(...) = Pipeloader.without_parking { super }
 
       # `size`, `empty?`, `first`, `pluck` and others ask this before they read.
       def loaded?
         @pipeloader_flight&.await
         super
-      end
-
-      private
-
-      def pipeloader_alone(&block)
-        (fiber = ResolverFiber.current) ? fiber.without_parking(&block) : yield
       end
     end
   end

@@ -12,8 +12,7 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's.
     module Timeout
       def timeout(seconds, error = nil, message = nil, &block)
-        fiber = ResolverFiber.current
-        fiber ? fiber.without_parking { super } : super
+        Pipeloader.without_parking { super }
       end
     end
   end
