@@ -30,7 +30,7 @@ module Pipeloader
         raise ArgumentError, "fiber_limit is #{fiber_limit.inspect}, but graphql-ruby needs 4 fibers: give more, or none"
       end
 
-      Patches.install_locks
+      Patches::Locks.install
       schema.singleton_class.prepend(Schema)
       schema.pipeloader_fiber_limit = fiber_limit
     end

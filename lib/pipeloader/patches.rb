@@ -21,11 +21,6 @@ module Pipeloader
         end
       end
 
-      # When a schema first uses Pipeloader.
-      def install_locks
-        @locks ||= Locks.install || true
-      end
-
       def install_on_active_record
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)

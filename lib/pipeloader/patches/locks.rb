@@ -18,6 +18,7 @@ module Pipeloader
     # Limits: `File#flock`; a lock that is held over `dataloader.load`, or around the whole `execute` and taken again inside, as
     # under any GraphQL::Dataloader.
     module Locks
+      # By each schema that uses Pipeloader; only the first changes anything.
       def self.install
         ::Mutex.prepend(Mutex)
         ::Monitor.prepend(Monitor)
@@ -31,7 +32,7 @@ module Pipeloader
         fiber.locks += change if fiber
       end
 
-      module Mutex
+      module Synchronized
         # (Counted around the host's own: between its taking the lock and our `begin` an interrupt could come.)
         def synchronize
           fiber = Thread.current[ResolverFiber::KEY] or return super
@@ -42,6 +43,10 @@ module Pipeloader
             fiber.locks -= 1
           end
         end
+      end
+
+      module Mutex
+        include Synchronized
 
         def lock = super.tap { Locks.count(1) }
 
@@ -52,15 +57,7 @@ module Pipeloader
 
       # (Its aliases are methods of their own.)
       module Monitor
-        def synchronize
-          fiber = Thread.current[ResolverFiber::KEY] or return super
-          begin
-            fiber.locks += 1
-            super
-          ensure
-            fiber.locks -= 1
-          end
-        end
+        include Synchronized
 
         def enter = super.tap { Locks.count(1) }
 
