@@ -23,16 +23,17 @@ module Pipeloader
     # the two are used.
     #
     # @param fiber_limit [Integer, nil] how many fibers may exist at once; default: the dataloader's own, else 4096
+    # @param coalesce [Boolean] whether reads of one SQL text may become one statement (docs/coalescing.md)
     #
-    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?) -> void
-    def use(schema, fiber_limit: nil)
+    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool) -> void
+    def use(schema, fiber_limit: nil, coalesce: true)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit is #{fiber_limit.inspect}, but graphql-ruby needs 4 fibers: give more, or none"
       end
 
       Patches::Locks.install
       schema.singleton_class.prepend(Schema)
-      schema.pipeloader_fiber_limit = fiber_limit
+      schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce }
     end
 
     # Reads inside the block go at once, and take along what other fibers have gathered. For code that holds a lock
@@ -42,6 +43,14 @@ module Pipeloader
     def without_parking(&block)
       fiber = ResolverFiber.current
       fiber ? fiber.without_parking(&block) : yield
+    end
+
+    # Reads inside the block are sent as they are, each a statement of its own.
+    #
+    #: [T] () { () -> T } -> T
+    def uncoalesced(&block)
+      fiber = ResolverFiber.current
+      fiber ? fiber.uncoalesced(&block) : yield
     end
 
     # Responses that begin inside the block are built without Pipeloader; in a resolver, as #without_parking.
@@ -60,15 +69,14 @@ module Pipeloader
 
   # What a schema has by `use Pipeloader`.
   module Schema
-    attr_writer :pipeloader_fiber_limit
+    attr_writer :pipeloader_options
 
-    def pipeloader_fiber_limit
-      @pipeloader_fiber_limit || (superclass.pipeloader_fiber_limit if superclass.respond_to?(:pipeloader_fiber_limit))
-    end
+    # {fiber_limit: nil, coalesce: true}: its own, or those of the schema that it descends from
+    def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     def dataloader_class
       base = super
-      base < Loader ? base : Loader.over(base, pipeloader_fiber_limit)
+      base < Loader ? base : Loader.over(base, **pipeloader_options)
     end
   end
 end
@@ -84,6 +92,7 @@ require "pipeloader/job"
 require "pipeloader/run"
 require "pipeloader/resolver_fiber"
 require "pipeloader/dynamic_state"
+require "pipeloader/snapshot"
 require "pipeloader/field_position"
 require "pipeloader/response"
 require "pipeloader/hold"
@@ -92,7 +101,12 @@ require "pipeloader/read"
 require "pipeloader/level"
 require "pipeloader/burst"
 require "pipeloader/statement"
-ActiveSupport.on_load(:active_record_postgresqladapter) { require "pipeloader/pipeline" }
+ActiveSupport.on_load(:active_record_postgresqladapter) do
+  require "pipeloader/shape"
+  require "pipeloader/coalesced"
+  require "pipeloader/slice"
+  require "pipeloader/pipeline"
+end
 require "pipeloader/replay"
 require "pipeloader/instrumentation"
 require "pipeloader/log_subscriber"

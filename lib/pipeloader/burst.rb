@@ -33,6 +33,7 @@ module Pipeloader
       @adapter = adapter
       @level = level
       @reads = [] # in the order in which they were asked for
+      @coalesces = true # until one fails
     end
 
     def <<(read)
@@ -47,7 +48,7 @@ module Pipeloader
 
     # @return what `finish` must be called on
     def begin_event
-      @payload = { connection: @adapter, position: @level.position, reads: unanswered, statements: 0, bytes_sent: 0,
+      @payload = { connection: @adapter, position: @level.position, reads: unanswered, statements: 0, answers: [], bytes_sent: 0,
                    bytes_received: 0 }
       ActiveSupport::Notifications.instrumenter.build_handle("burst.pipeloader", @payload).tap(&:start)
     end
@@ -88,13 +89,55 @@ module Pipeloader
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
-      statements = statements_for(in_order(unanswered, connection))
-      return if statements.empty?
+      singly = statements_for(in_order(unanswered, connection))
+      return if singly.empty?
 
+      statements = coalesce(singly, connection)
       through_pipeline(connection, statements) { run_others }
-      repair(connection, statements.select { |statement| lost?(statement) })
+      @coalesces = false if statements.any?(&:spoiled?)
+      repair(connection, singly.select { |statement| lost?(statement) })
     ensure
-      deliver(statements.reject { |statement| lost?(statement) }, connection) if statements
+      deliver(singly.reject { |statement| lost?(statement) }, connection) if singly
+    end
+
+    # Reads of one SQL text become one statement, sent when the first of them would be; except in a transaction: were that to
+    # fail, they couldn't be sent singly.
+    def coalesce(statements, connection)
+      return statements unless @coalesces && connection.transaction_status == PG::PQTRANS_IDLE
+
+      # (What isn't pure stays where it is, and what comes after it, after it.)
+      statements.slice_when { |one, other| !one.pure? || !other.pure? }.flat_map do |among|
+        instead = {}.compare_by_identity # {Statement => Coalesced}
+        among.group_by(&:sql).each_value { |alike| coalesce_alike(alike, instead) if alike.size >= Coalesced::WORTH }
+        among.map { |statement| instead.fetch(statement, statement) }.uniq
+      end
+    end
+
+    def coalesce_alike(statements, instead)
+      first = statements.first
+      shape = @adapter.pipeloader_shape(first.sql)
+      return first.describe unless shape && shape.name == first.name
+      return unless shape.wraps?
+
+      statements.select { |statement| Coalesced.takes?(statement) }.each_slice(most_of(first)) do |parts|
+        next if parts.size < Coalesced::WORTH
+
+        whole = coalesced(shape, parts)
+        parts.each { |part| instead[part] = whole }
+      end
+    end
+
+    def most_of(statement)
+      known = @adapter.pipeloader_result_sizes[statement.sql] or return Coalesced::WORTH
+      (Coalesced::HELD / known).clamp(1, Coalesced::MOST)
+    end
+
+    def coalesced(shape, parts)
+      wrapped = shape.wrap(parts.map(&:params))
+      return Coalesced.new(shape, parts, wrapped) unless shape.name
+
+      name = @adapter.pipeloader_statement_name(wrapped.sql)
+      Coalesced.new(shape, parts, wrapped, name: name || @adapter.pipeloader_next_statement_name, prepare: name.nil?)
     end
 
     # The server no longer knows its name, or its plan has changed (DEALLOCATE ALL, ALTER TABLE): no answer yet. Inside a
@@ -130,7 +173,7 @@ module Pipeloader
       # A connection that is known to be broken is ActiveRecord's to mend; one that is stuck is nobody's.
       response.throw_away(@adapter) if pipeline.stuck?
       register(statements)
-      tally(pipeline)
+      tally(pipeline, statements)
     end
 
     def run_others
@@ -155,10 +198,10 @@ module Pipeloader
       reads.each_with_object([]) do |read, statements|
         # What it does, or waits for, those that come after it may see.
         twins.delete_if { |_, statement| !statement.reads.first.cached? } unless read.pure?
-        twin = twins[read.key]
+        twin = twins[key = read.key]
         next twin.share(read) if twin && read.shareable?
 
-        statements << (twins[read.key] = statement_for(read, names))
+        statements << (twins[key] = statement_for(read, names))
       end
     end
 
@@ -179,6 +222,8 @@ module Pipeloader
     def register(statements)
       statements.each do |statement|
         @adapter.pipeloader_register_statement(statement.sql, statement.name) if statement.prepared?
+        @adapter.pipeloader_learn_shape(statement) if statement.description
+        @adapter.pipeloader_forget_statement(statement.sql) if statement.spoiled? && statement.name
       end
     end
 
@@ -194,8 +239,10 @@ module Pipeloader
       end
     end
 
-    def tally(pipeline)
+    def tally(pipeline, statements)
       @payload[:statements] += pipeline.sent
+      answered = statements.select(&:answered?)
+      @payload[:answers].concat(answered.map { |statement| [statement.reads.first.name, statement.reads.size] })
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received
     end

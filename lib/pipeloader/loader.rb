@@ -20,16 +20,18 @@ module Pipeloader
     @classes = {}
 
     class << self
-      # The class that adds this module to +base+, made once per (base, limit).
+      # The class that adds this module to +base+, made once for each set of options.
       #
-      #: (Class, Integer?) -> Class
-      def over(base, fiber_limit)
-        @classes[[base, fiber_limit]] ||= Class.new(base <= GraphQL::Dataloader::NullDataloader ? GraphQL::Dataloader : base) do
+      #: (Class, fiber_limit: Integer?, coalesce: bool) -> Class
+      def over(base, fiber_limit:, coalesce:)
+        queues = base <= GraphQL::Dataloader::NullDataloader ? GraphQL::Dataloader : base
+        @classes[[base, fiber_limit, coalesce]] ||= Class.new(queues) do
           include Loader
           self.default_fiber_limit = fiber_limit || base.default_fiber_limit || FIBER_LIMIT
           self.default_nonblocking = base.default_nonblocking
           # In which order the schema would work without us.
           define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
+          define_method(:pipeloader_coalesces?) { coalesce }
         end
       end
     end

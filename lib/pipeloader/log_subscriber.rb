@@ -3,7 +3,7 @@
 module Pipeloader
   # One line per burst, at debug level:
   #
-  #     Burst 2 (1.4ms)  51 reads in 51 statements, 3.2 kB out, 14.0 kB in  Author Load ×50, Comment Load
+  #     Burst 2 (1.4ms)  53 reads in 4 statements, 3.2 kB out, 14.0 kB in  Author Load ×50 → 1, Comment Load ×3
   class LogSubscriber < ActiveSupport::LogSubscriber
     def burst(event)
       payload = event.payload
@@ -11,7 +11,7 @@ module Pipeloader
         format("  %s (%.1fms)  %s in %s, %s out, %s in  %s",
                color("Burst #{payload[:position]}", MAGENTA, bold: true), event.duration,
                count(payload[:reads].size, "read"), count(payload[:statements], "statement"),
-               size(payload[:bytes_sent]), size(payload[:bytes_received]), names(payload[:reads]))
+               size(payload[:bytes_sent]), size(payload[:bytes_received]), names(payload))
       end
     end
 
@@ -21,8 +21,13 @@ module Pipeloader
 
     def size(bytes) = format("%.1f kB", bytes / 1000.0)
 
-    def names(reads)
-      reads.map { |read| read.name || "SQL" }.tally.map { |name, times| times > 1 ? "#{name} ×#{times}" : name }.join(", ")
+    def names(payload)
+      statements = payload[:answers].group_by(&:first).transform_values(&:size)
+      payload[:reads].map(&:name).tally.map { |name, reads| times(name, reads, statements.fetch(name, reads)) }.join(", ")
+    end
+
+    def times(name, reads, statements)
+      [name || "SQL", ("×#{reads}" if reads > 1), ("→ #{statements}" if statements < reads)].compact.join(" ")
     end
   end
 end

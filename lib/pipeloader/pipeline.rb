@@ -193,12 +193,13 @@ module Pipeloader
     end
 
     def send_statement(statement)
-      @connection.send_prepare(statement.name, statement.sql) if statement.prepare?
+      @connection.send_prepare(statement.name, statement.sql, statement.types) if statement.prepare?
       if statement.name
         @connection.send_query_prepared(statement.name, statement.params)
       else
         @connection.send_query_params(statement.sql, statement.params)
       end
+      ask_types(statement) if statement.describe?
     rescue ArgumentError, TypeError, EncodingError, RangeError => e
       # pg couldn't encode the SQL or a parameter. That is this read's error, as it would be without us.
       statement.refuse(e)
@@ -207,6 +208,11 @@ module Pipeloader
       raise unless @connection.status == PG::CONNECTION_OK
 
       statement.refuse(e)
+    end
+
+    def ask_types(statement)
+      @connection.send_prepare("", statement.described_sql) if statement.described_sql
+      @connection.send_describe_prepared(statement.described_sql ? "" : statement.name.to_s)
     end
 
     # Until there is something to read, or room to write what is left.

@@ -37,6 +37,11 @@ module Pipeloader
     # The Job that asked for it; nil for a source's fetch.
     attr_accessor :job
 
+    # Whether it may become one statement with others of the same SQL.
+    attr_writer :coalesces
+
+    def coalesces? = @coalesces && pure?
+
     # When its burst has brought it: the number of that burst in the response, and how long the fiber was parked.
     attr_reader :position, :wait
 

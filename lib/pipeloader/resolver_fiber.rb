@@ -46,7 +46,7 @@ module Pipeloader
       @base = @run.base
       FieldPosition.adopt(@run.field_positions)
       @state = nil
-      @jobs = @without_parking = @locks = 0
+      @jobs = @without_parking = @uncoalesced = @locks = 0
     end
 
     # Jobs begin and end with no block of user code open, so what differs from the start is there to stay
@@ -60,7 +60,7 @@ module Pipeloader
       @run.step
       outer, @job = @job, job
       if (@jobs += 1) == 1
-        @without_parking = @locks = 0
+        @without_parking = @uncoalesced = @locks = 0
         enter
       end
       outer
@@ -74,12 +74,12 @@ module Pipeloader
 
     # Lets the other fibers go on, under their own dynamic state.
     def away(&block)
-      @state.capture
+      @taken = @state.set_aside
       @run.left(self)
       FieldPosition.keep(&block)
     ensure
       @run.back(self)
-      @state.install
+      come_back
     end
 
     # How many locks it holds. With any it doesn't park: siblings that want it would wait for a fiber that waits for them.
@@ -93,6 +93,16 @@ module Pipeloader
       yield
     ensure
       @without_parking -= 1
+    end
+
+    # Whether its reads may become one statement with others of the same SQL.
+    def coalesces? = @uncoalesced.zero? && @loader.pipeloader_coalesces?
+
+    def uncoalesced
+      @uncoalesced += 1
+      yield
+    ensure
+      @uncoalesced -= 1
     end
 
     # Until its job ends, all reads of this fiber go at once.
@@ -190,13 +200,25 @@ module Pipeloader
     end
 
     def enter
-      return if @state&.current?(@base)
-
-      @state = @base.fork
+      @known = @base.known
+      @state = @base.for_a_fiber
       @state.install
     end
 
-    def leave = @state.settle(@base)
+    # What is there is the base at rest: what it sees, unless it left a block open, or another job has settled something since.
+    def come_back
+      taken, @taken = @taken, nil
+      if !@state.equal?(@base) || taken
+        @state.install(taken)
+      elsif !@base.known.equal?(@known)
+        @state.install(@known)
+      end
+    end
+
+    def leave
+      @state.settle(@base, @known)
+      @base.install unless @state.equal?(@base)
+    end
   end
 
   # A fiber that no loader knows, so that it can't park: its read goes at once, and takes along what is gathered.
@@ -206,5 +228,7 @@ module Pipeloader
       @without_parking = 1
       @locks = 0
     end
+
+    def coalesces? = false
   end
 end

@@ -55,6 +55,7 @@ module Pipeloader
     #: (Read, ResolverFiber) -> Level
     def gather(read, fiber)
       read.job = fiber.job
+      read.coalesces = fiber.coalesces?
       level = @level ||= Level.new(self, @position += 1)
       level << read
       level
@@ -68,7 +69,8 @@ module Pipeloader
     # While a transaction is open that a resolver began, on whichever connection, its fiber must not let others go on:
     # what they read and write would be inside.
     def in_new_transaction?
-      @transactions.any? { |adapter, depth| adapter.open_transactions > depth }
+      @transactions.each { |adapter, depth| return true if adapter.open_transactions > depth } # (any? makes Arrays)
+      false
     end
 
     # Takes note of a connection when it is first used in this response.

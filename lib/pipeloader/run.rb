@@ -15,7 +15,7 @@ module Pipeloader
     # @param queued [Proc] returns the jobs that nobody has begun
     def initialize(response, &queued)
       @response = response
-      @base = DynamicState.new(response.query_caches)
+      @base = DynamicState.current(response.query_caches)
       @field_positions = FieldPosition.of_run
       @queued = queued
       @over = false

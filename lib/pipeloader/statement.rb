@@ -10,7 +10,20 @@ module Pipeloader
     CHANGED = "0A000"
     CANCELED = "57014"
 
+    # What is answered, in order. (DESCRIBE is asked in the same Sync, so that a proxy can't hand it to another server.)
+    ROWS = [:rows].freeze
+    PREPARED_ROWS = %i[preparation rows].freeze
+    DESCRIBED_ROWS = %i[rows description].freeze
+    PREPARED_DESCRIBED_ROWS = %i[preparation rows description].freeze
+    private_constant :ROWS, :PREPARED_ROWS, :DESCRIBED_ROWS, :PREPARED_DESCRIBED_ROWS
+
     attr_reader :sql, :params, :name, :reads, :result, :error
+
+    # What the server says of the SQL, if it was asked: {types: OIDs of its parameters, columns: their names}
+    Description = Struct.new(:types, :columns)
+
+    #: () -> Description?
+    attr_reader :description
 
     # Bytes that its result is expected to have; the pipeline's own account.
     attr_accessor :expected
@@ -25,9 +38,22 @@ module Pipeloader
       @prepare = prepare
       @preparer = preparer
       @reads = [read]
+      @messages = prepare ? PREPARED_ROWS : ROWS
+      @next = 0
     end
 
     def prepare? = @prepare
+
+    # OIDs that the server is told; nil where it infers them.
+    def types = nil
+
+    # Asks for the types of the parameters, too.
+    def describe = @messages = @prepare ? PREPARED_DESCRIBED_ROWS : DESCRIBED_ROWS
+
+    def describe? = @messages.last == :description
+
+    # SQL that is to be parsed under no name, and described; nil where it's the statement itself.
+    def described_sql = nil
 
     # A second read that this statement answers. ActiveRecord clears each result that it has read: this one must last.
     def share(read)
@@ -38,21 +64,22 @@ module Pipeloader
     def expects?(result)
       case result.result_status
       when PG::PGRES_PIPELINE_ABORTED then true
-      when PG::PGRES_FATAL_ERROR then @result.nil?
-      when PG::PGRES_COMMAND_OK then preparing? || @result.nil?
+      when PG::PGRES_FATAL_ERROR then !awaited.nil?
+      when PG::PGRES_COMMAND_OK then !awaited.nil?
       # (A row that was lost, or came twice.)
-      else !preparing? && @result.nil? && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
+      else awaited == :rows && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
       end
     end
 
-    # Takes one result of the pipeline: first PREPARE's, if this statement prepares, then its own.
+    # Takes one result of the pipeline.
     def take(result)
-      if preparing?
-        @prepared = result.result_status == PG::PGRES_COMMAND_OK
-        @result = result unless @prepared
-      elsif result.result_status != PG::PGRES_PIPELINE_ABORTED
-        @result = result
-      end
+      message, @next = awaited, @next + 1
+      return if result.result_status == PG::PGRES_PIPELINE_ABORTED
+
+      failed = result.result_status == PG::PGRES_FATAL_ERROR
+      @prepared = !failed if message == :preparation
+      @result = result if failed || message == :rows
+      @description = describing(result) if message == :description && !failed
     end
 
     # It couldn't even be sent: a NUL byte in a parameter, say.
@@ -65,12 +92,24 @@ module Pipeloader
       @answered = complete?
     end
 
+    # An answer that was part of another statement's.
+    #
+    #: (Slice) -> void
+    def answer(slice)
+      @result = slice
+      slice.share if @reads.size > 1
+      @answered = true
+    end
+
     # True if all that belongs to it has come.
-    def complete? = !(@result.nil? && @error.nil?)
+    def complete? = !@error.nil? || (!@result.nil? && (awaited.nil? || !sqlstate.nil?))
 
     def answered? = @answered
 
     def failed? = !@error.nil? || !sqlstate.nil?
+
+    # Whether it was answered, and its reads weren't.
+    def spoiled? = false
 
     # True once the server knows +name+.
     def prepared? = @prepared
@@ -102,9 +141,16 @@ module Pipeloader
       @result
     end
 
+    # As Read's.
+    def pure? = @reads.first.pure?
+    def coalesces? = @reads.first.coalesces?
+
     # Bytes on their way to the server, roughly: for the bound on what waits to be written.
     def bytesize
-      @params.sum(@name ? 32 : @sql.bytesize) { |param| param.is_a?(String) ? param.bytesize : 8 }
+      @params.sum(@name ? 32 : @sql.bytesize) do |param|
+        param = param[:value] if param.is_a?(Hash)
+        param.is_a?(String) ? param.bytesize : 8
+      end
     end
 
     def row_count = @result&.ntuples
@@ -116,8 +162,12 @@ module Pipeloader
 
     private
 
-    # PREPARE is still to be answered.
-    def preparing? = @prepare && @prepared.nil?
+    def describing(result)
+      Description.new(Array.new(result.nparams) { |index| result.paramtype(index) }, result.fields.map(&:freeze))
+    end
+
+    # What comes next; nil if nothing does.
+    def awaited = @messages[@next]
 
     def sqlstate = @result&.error_field(PG::PG_DIAG_SQLSTATE)
   end

@@ -168,10 +168,18 @@ class BoundsTest < WireCase
   # -- statements ------------------------------------------------------------------------------------------------------
 
   def test_statements_of_a_burst
-    bursts = WireCounter.events("burst.pipeloader") { resolve(true, 500) { |index| Post.where(id: index).pick(:title) } }
-    assert_equal [[500, 500]], bursts.map { |burst| [burst[:reads].size, burst[:statements]] }
-    bursts = WireCounter.events("burst.pipeloader") { resolve(true, 500) { |index| Post.where(id: index % 12).pick(:title) } }
-    assert_equal [[500, 12]], bursts.map { |burst| [burst[:reads].size, burst[:statements]] }
+    assert_equal [500, 500], size_of_burst { |index| Pipeloader.uncoalesced { Post.where(id: index).pick(:title) } }
+    assert_equal [500, 12], size_of_burst { |index| Pipeloader.uncoalesced { Post.where(id: index % 12).pick(:title) } }
+    Post.connection.clear_cache!
+    assert_equal [500, 500], size_of_burst { |index| Post.where(id: index).pick(:title) }, "nothing is known of it yet"
+    assert_equal [500, 1], size_of_burst { |index| Post.where(id: index).pick(:title) }
+  end
+
+  # @return [Array] the reads and the statements of a response with 500 fields, that has one burst
+  def size_of_burst(&block)
+    bursts = WireCounter.events("burst.pipeloader") { resolve(true, 500, &block) }
+    assert_equal 1, bursts.size
+    [bursts.first[:reads].size, bursts.first[:statements]]
   end
 
   def test_quoting_sends_nothing

@@ -52,6 +52,10 @@ module Pipeloader
                                 .private_method_defined?(:without_prepared_statement?)
       private_constant :PREPARES_WITHOUT_BINDS
 
+      # How many Shapes are kept.
+      SHAPES = 1000
+      private_constant :SHAPES
+
       def select_all(arel, name = nil, binds = [], preparable: nil, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
         if fiber.nil? && (burst = pipeloader_gathered_here)
@@ -191,6 +195,16 @@ module Pipeloader
         @statements.delete(sql_key(sql)) if @statements.key?(sql_key(sql))
       end
 
+      # The Shape of +sql+, if the server has told what it takes.
+      def pipeloader_shape(sql) = @pipeloader_shapes&.[](sql_key(sql))
+
+      # @param statement [Statement] which was described
+      def pipeloader_learn_shape(statement)
+        @pipeloader_shapes = {} if @pipeloader_shapes.nil? || @pipeloader_shapes.size >= SHAPES
+        sql = statement.described_sql || statement.sql
+        @pipeloader_shapes[sql_key(sql)] = Shape.new(sql, statement.name, statement.description)
+      end
+
       private
 
       # A connection that is being set up (search_path, time zone, types) is none yet: what is gathered for it waits, and
@@ -229,7 +243,7 @@ module Pipeloader
       # @return [Array, nil] as to_sql_and_binds, and the binds' values; nil where ActiveRecord has an answer of its own to a
       #   bind out of range
       def pipeloader_compile(arel, binds, preparable, allow_retry)
-        to_sql_and_binds(arel, binds, preparable, allow_retry).then { |compiled| [*compiled, type_casted_binds(compiled[1])] }
+        to_sql_and_binds(arel, binds, preparable, allow_retry).tap { |compiled| compiled << type_casted_binds(compiled[1]) }
       rescue ::RangeError
         nil
       end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One SQL text and the types of its parameters, as the server inferred them: what many reads of it can be asked for with.
+  #
+  #   SELECT "posts".* FROM "posts" WHERE "posts"."author_id" = $1 LIMIT $2        -- [[3, 10], [7, 10], …] becomes
+  #
+  #   SELECT pipeloader_rows.*, pipeloader_keys.n
+  #     FROM unnest($1) WITH ORDINALITY AS pipeloader_keys(p1, n),
+  #     LATERAL (SELECT * FROM (
+  #       SELECT "posts".* FROM "posts" WHERE "posts"."author_id" = pipeloader_keys.p1 LIMIT $2
+  #     ) AS pipeloader_read OFFSET 0) AS pipeloader_rows                            -- ["{3,7,…}", 10]
+  #
+  # OFFSET 0 keeps the planner from merging the two: each read is planned, and its rows come in the order, as by itself.
+  #
+  # Limits: SQL that locks rows, quotes with backslashes or dollars; parameters that are arrays, or of a type that has none.
+  class Shape
+    # {OID of a type => OID of its array}: PostgreSQL's own, fixed for good (pg_type.dat).
+    ARRAYS = {
+      16 => 1000, 18 => 1002, 19 => 1003, 20 => 1016, 21 => 1005, 23 => 1007, 25 => 1009, 26 => 1028, 114 => 199,
+      142 => 143, 650 => 651, 700 => 1021, 701 => 1022, 790 => 791, 829 => 1040, 869 => 1041, 1042 => 1014, 1043 => 1015,
+      1082 => 1182, 1083 => 1183, 1114 => 1115, 1184 => 1185, 1186 => 1187, 1266 => 1270, 1560 => 1561, 1562 => 1563,
+      1700 => 1231, 2950 => 2951, 3802 => 3807
+    }.freeze
+
+    # What isn't a parameter though it may look like one; then a parameter.
+    TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|\$(\d+)}m
+    ALONE = /\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b|\\|\$(?!\d)|;\s*\z/i
+    private_constant :ARRAYS, :TOKEN, :ALONE
+
+    attr_reader :sql, :name, :description
+
+    # @param name [String, nil] under which +sql+ is prepared: it stays what it is as long as the server knows it
+    # @param description [Statement::Description]
+    def initialize(sql, name, description)
+      @sql = sql
+      @name = name
+      @description = description
+      @types = description.types
+      @sqls = {} # {[0] => "SELECT …"}
+    end
+
+    # Whether it can be wrapped at all.
+    def wraps?
+      return @wraps unless @wraps.nil?
+
+      @wraps = @types.any? && !ALONE.match?(@sql) && @types.all? { |type| ARRAYS.key?(type) }
+    end
+
+    # Their names.
+    def columns = @description.columns
+
+    # It turned out that the server won't have it.
+    def give_up = @wraps = false
+
+    # @param rows [Array<Array>] the parameters of each read
+    # @return [Wrapped] one statement for all of them
+    def wrap(rows)
+      varying = varying_in(rows)
+      order = varying + ((0...@types.size).to_a - varying)
+      Wrapped.new(@sqls[varying] ||= sql_for(varying, order),
+                  order.map { |index| varying.include?(index) ? array_of(rows, index) : rows.first[index] },
+                  order.map { |index| varying.include?(index) ? ARRAYS.fetch(@types[index]) : @types[index] })
+    end
+
+    # Of one statement for many: +types+ are the OIDs of its parameters.
+    Wrapped = Struct.new(:sql, :params, :types)
+
+    private
+
+    ENCODER = PG::TextEncoder::Array.new
+    private_constant :ENCODER
+
+    # @return [Array<Integer>] which parameters differ from read to read, by index
+    def varying_in(rows)
+      first = rows.first
+      (0...first.size).select { |index| rows.any? { |params| !params[index].eql?(first[index]) } }
+    end
+
+    def array_of(rows, index) = ENCODER.encode(rows.map { |params| params[index] }, Encoding::UTF_8)
+
+    # @param order [Array<Integer>] of its parameters: those that differ come first, as arrays
+    def sql_for(varying, order)
+      keys = varying.map { |index| "p#{index + 1}" }
+      <<~SQL
+        SELECT pipeloader_rows.*, pipeloader_keys.n
+        FROM unnest(#{keys.each_index.map { |at| "$#{at + 1}" }.join(", ")}) WITH ORDINALITY AS pipeloader_keys(#{keys.join(", ")}, n),
+        LATERAL (SELECT * FROM (
+        #{single(varying, order)}
+        ) AS pipeloader_read OFFSET 0) AS pipeloader_rows
+      SQL
+    end
+
+    def single(varying, order)
+      @sql.gsub(TOKEN) do |token|
+        next token unless (number = Regexp.last_match(1)&.to_i)
+
+        varying.include?(number - 1) ? "pipeloader_keys.p#{number}" : "$#{order.index(number - 1) + 1}"
+      end
+    end
+  end
+end

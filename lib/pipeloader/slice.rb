@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a PG::Result would be, had the statement been sent by itself: one part's rows of a Coalesced. It has the methods
+  # that ActiveRecord asks of a result (test/patches/contract_test.rb), and no others: they would be the whole's.
+  class Slice
+    alias inspect to_s
+
+    def initialize(coalesced, index)
+      @coalesced = coalesced
+      @index = index
+    end
+
+    def check = self
+    def result_status = PG::PGRES_TUPLES_OK
+    def error_field(_) = nil
+
+    def fields = @coalesced.columns.names
+    def ftype(column) = @coalesced.columns.types.fetch(column)
+    def fmod(column) = @coalesced.columns.modifiers.fetch(column)
+
+    # (Whoever gets them may change them.)
+    def values
+      rows = @coalesced.rows[@index]
+      @shared ? rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } } : rows
+    end
+
+    def ntuples = @coalesced.rows[@index].size
+    alias count ntuples
+    alias cmd_tuples ntuples
+
+    def clear = nil
+
+    # It is the answer of several reads.
+    def share
+      @shared = true
+    end
+  end
+end

@@ -1,0 +1,197 @@
+# frozen_string_literal: true
+
+require "active_record/explain_registry"
+
+module Pipeloader
+  # What a DynamicState contained at one moment: to be compared with, and to be put back.
+  #
+  # As deep as blocks change things in place: stacks and registries, and each CurrentAttributes' own Hash. They are put back
+  # into the same objects, since a block that is open keeps some of those (Current.set). What user code put there stays
+  # shared, as it is in a serial run. Nothing (nil, an empty stack) is the same as what isn't there.
+  class Snapshot
+    # An object that is changed in place, and what was in it: an Array's or Set's twin, {key => value}, or {@name => value}.
+    Container = Struct.new(:object, :content) do
+      # The object, as it was.
+      def restore
+        case object
+        when Array, Set, Hash then object.replace(restored { |container| container.restore })
+        else restored { |container| container.restore }.each { |name, value| object.instance_variable_set(name, value) }
+        end
+        object
+      end
+
+      # Another that is as it was.
+      def thaw
+        case object
+        when Array, Set, Hash then restored { |container| container.thaw }
+        else
+          object.dup.tap do |twin|
+            restored { |container| container.thaw }.each { |name, value| twin.instance_variable_set(name, value) }
+          end
+        end
+      end
+
+      private
+
+      def restored
+        return content.dup unless content.is_a?(Hash)
+
+        content.transform_values { |value| value.is_a?(Container) ? yield(value) : value }
+      end
+    end
+
+    REGISTRIES = [
+      ActiveSupport::CurrentAttributes,
+      ActiveRecord::Scoping::ScopeRegistry,
+      ActiveRecord::ExplainRegistry,
+      ActiveSupport::TaggedLogging.const_get(:TagStack),
+      (ActiveSupport::ExecutionContext::Record if ActiveSupport::ExecutionContext.const_defined?(:Record))
+    ].compact.freeze
+
+    # Where CurrentAttributes are: {Current => #<Current>}, or (ActiveSupport 8.1) a registry that has them.
+    ATTRIBUTES = %i[current_attributes_instances active_support_execution_context].freeze
+
+    # Counts up in every job that reads: no block of anybody's.
+    COUNTER = "active_record_"
+    private_constant :Container, :REGISTRIES, :ATTRIBUTES, :COUNTER
+
+    def self.counter?(key, value) = value.is_a?(Numeric) && key.start_with?(COUNTER)
+
+    attr_reader :locale, :cache_flags, :entries, :instances, :attributes
+
+    # @param execution [Hash] {active_record_scope_registry: #<ScopeRegistry>, time_zone: …}
+    # @param cache_flags [Array] of each query cache, whether it is on, and whether writes empty it
+    def initialize(execution, locale, cache_flags)
+      @locale = locale
+      @cache_flags = cache_flags
+      @entries = execution.reject { |key, value| Snapshot.counter?(key, value) || blank?(value) }
+                          .transform_values { |value| keep(value) }
+      @instances = instances_in(execution).dup
+      @attributes = @instances.transform_values { |instance| attributes_of(instance).dup }
+    end
+
+    # Whether +execution+ is as it was. Doesn't allocate.
+    def like?(execution)
+      matched = 0
+      execution.each do |key, value|
+        next if (was = @entries[key]).nil? && (Snapshot.counter?(key, value) || blank?(value))
+        return false if was.nil? || !same?(value, was)
+
+        matched += 1
+      end
+      matched == @entries.size
+    end
+
+    # Makes +execution+ what it was, but for the counters.
+    def restore(execution)
+      execution.delete_if { |key, value| !@entries.key?(key) && !Snapshot.counter?(key, value) }
+      @entries.each { |key, value| execution[key] = value.is_a?(Container) ? value.restore : value }
+    end
+
+    # Another execution state that is as it was.
+    def thaw = @entries.transform_values { |value| value.is_a?(Container) ? value.thaw : value }
+
+    # Makes the changes to +execution+ that led from +earlier+ to this.
+    def apply_changes_since(earlier, execution)
+      thaw.each do |key, value|
+        next if ATTRIBUTES.include?(key)
+
+        execution[key] = value unless (was = earlier.entries[key]) && same?(value, was)
+      end
+      (earlier.entries.keys - @entries.keys - ATTRIBUTES).each { |key| execution.delete(key) }
+      apply_attributes_changed_since(earlier, execution)
+    end
+
+    private
+
+    def apply_attributes_changed_since(earlier, execution)
+      @attributes.each do |name, now|
+        was = earlier.attributes.fetch(name, {})
+        changed = now.reject { |key, value| was.key?(key) && was[key].equal?(value) }
+        gone = was.keys - now.keys
+        next if changed.empty? && gone.empty?
+
+        theirs = attributes_of(instances_in(execution)[name] ||= @instances[name].class.new)
+        theirs.merge!(changed)
+        gone.each { |key| theirs.delete(key) }
+      end
+    end
+
+    # {Current => #<Current>}
+    def instances_in(execution)
+      return execution[:current_attributes_instances] ||= {} unless ActiveSupport::ExecutionContext.const_defined?(:Record)
+
+      (execution[:active_support_execution_context] ||= ActiveSupport::ExecutionContext::Record.new).current_attributes_instances
+    end
+
+    # {user: #<User>, …}
+    def attributes_of(instance) = instance.instance_variable_get(:@attributes)
+
+    def keep(value)
+      case value
+      when Array, Set then Container.new(value, value.dup)
+      when Hash
+        Container.new(value, value.transform_values { |it| it.is_a?(ActiveSupport::CurrentAttributes) ? keep(it) : it })
+      when *REGISTRIES then keep_object(value)
+      else value
+      end
+    end
+
+    def keep_object(object)
+      Container.new(object, variables_of(object).to_h { |name| [name, keep(object.instance_variable_get(name))] })
+    end
+
+    def same?(value, was)
+      return value.equal?(was) unless was.is_a?(Container)
+
+      case value
+      when Array then was.content.is_a?(Array) && same_items?(value, was.content)
+      when Hash then was.object.is_a?(Hash) && same_pairs?(value, was.content)
+      when Set then value == was.content
+      else
+        value.instance_of?(was.object.class) &&
+          was.content.all? { |name, it| same?(value.instance_variable_get(name), it) }
+      end
+    end
+
+    def same_items?(items, others)
+      index = -1
+      items.size == others.size && items.all? { |item| item.equal?(others[index += 1]) }
+    end
+
+    def same_pairs?(pairs, others)
+      matched = 0
+      pairs.each do |key, value|
+        next if (was = others[key]).nil? && blank?(value)
+        return false if was.nil? || !same?(value, was)
+
+        matched += 1
+      end
+      matched == others.size || matched == others.count { |_, was| !blank?(was) }
+    end
+
+    # As if it weren't there.
+    def blank?(value)
+      case value
+      when nil then true
+      when Container then blank?(value.content)
+      when Array, Set then value.empty?
+      when Hash then blank_values?(value)
+      when *REGISTRIES then variables_of(value).all? { |name| !(it = value.instance_variable_get(name)) || blank?(it) }
+      else false
+      end
+    end
+
+    # (Hash#all? would make an Array of each pair.)
+    def blank_values?(pairs)
+      pairs.each_value { |value| return false unless blank?(value) }
+      true
+    end
+
+    # (Each instance has all of them from the start.)
+    def variables_of(object) = (VARIABLES[object.class] ||= object.instance_variables)
+
+    VARIABLES = {} # rubocop:disable Style/MutableConstant
+    private_constant :VARIABLES
+  end
+end

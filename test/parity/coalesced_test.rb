@@ -1,0 +1,384 @@
+# frozen_string_literal: true
+
+require_relative "read_forms_test"
+
+# Reads of one SQL text that become one statement answer as each by itself would. From two on, here, so that all that can be
+# is coalesced; and each is run twice, since the first run tells the server's types.
+module CoalescedFromTwo
+  def setup
+    super
+    @from = replace_from(2)
+  end
+
+  def teardown
+    replace_from(@from)
+    super
+  end
+
+  def replace_from(number)
+    was = Pipeloader::Coalesced.send(:remove_const, :WORTH)
+    Pipeloader::Coalesced.const_set(:WORTH, number)
+    was
+  end
+end
+
+module ReadFormsTwice
+  # Of these we know that they are.
+  COALESCED = ["find", "find_by key", "find_by attribute", "first", "last", "where", "pluck", "pick", "ids", "count", "sum", "to_a",
+               "find_by_sql prepared", "belongs_to", "has_many", "has_one"].freeze
+
+  def runs(...)
+    super
+    most = 0
+    note = ->(*, payload) { most = [most, *payload[:answers].map(&:last)].max }
+    ActiveSupport::Notifications.subscribed(note, "burst.pipeloader") { super }
+  ensure
+    # (Two of the four ask the same.)
+    assert_operator most, :>, 2, "nothing was coalesced" if most && coalesced.include?(name.delete_prefix("test_"))
+  end
+
+  def coalesced = COALESCED
+end
+
+class ReadFormsCoalescedTest < ReadFormsCase
+  include CoalescedFromTwo
+  include ReadFormsTwice
+  test_all_forms
+end
+
+class ReadFormsCoalescedUnpreparedTest < ReadFormsCase
+  include CoalescedFromTwo
+  include ReadFormsTwice
+  # (Here ActiveRecord writes most values into the SQL.)
+  def coalesced = ["count of a column"]
+
+  def setup = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false)) }
+  def teardown = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash) }
+  test_all_forms
+end
+
+class ReadFormsCoalescedTransformedTest < ReadFormsCase
+  include CoalescedFromTwo
+  include ReadFormsTwice
+  # (A comment in SQL of one's own could hide something.)
+  def coalesced = COALESCED - ["find_by_sql prepared"]
+
+  def setup = super.tap { ActiveRecord.query_transformers << ->(sql, _connection = nil) { "/* it's $1 */ #{sql} -- app:test" } }
+  def teardown = super.tap { ActiveRecord.query_transformers.pop }
+  test_all_forms
+end
+
+class CoalescedTest < PipeloaderTest
+  include CoalescedFromTwo
+
+  def connection = ActiveRecord::Base.lease_connection
+
+  # Runs the block in as many sibling fields as there are +values+, without and with Pipeloader, and compares.
+  #
+  # @return [Array] what the fields of the second piped run brought, and [[name, reads], …] of its statements
+  def assert_alike(values, &block)
+    schemas = schemas_of(values.size)
+    plain, = *schemas.map { |schema| answers_of(schema, values, &block) }
+    answers = []
+    piped = ActiveSupport::Notifications.subscribed(->(*, payload) { answers.concat(payload[:answers]) }, "burst.pipeloader") do
+      answers_of(schemas.last, values, &block)
+    end
+    assert_equal plain.map { |it| Comparison.of(it) }, piped.map { |it| Comparison.of(it) }
+    [piped, answers.map(&:last)]
+  end
+
+  # As above, and all that the fields ask for is one statement.
+  def assert_one(values, &block)
+    _, sizes = assert_alike(values, &block)
+    assert_equal [values.size], sizes
+  end
+
+  def assert_single(values, &block)
+    _, sizes = assert_alike(values, &block)
+    assert_equal [1] * values.size, sizes
+  end
+
+  def answers_of(schema, values)
+    results = []
+    resolve = lambda do |index|
+      results[index] = begin
+        yield values[index]
+      rescue StandardError => e
+        e
+      end
+      nil
+    end
+    schema.execute("{ #{Array.new(values.size) { |index| "f#{index}" }.join(" ")} }", context: { resolve: resolve })
+    results
+  end
+
+  def schemas_of(fields)
+    query = Class.new(GraphQL::Schema::Object) { graphql_name "Query" }
+    fields.times do |index|
+      query.field :"f#{index}", String
+      query.define_method(:"f#{index}") { context[:resolve].call(index) }
+    end
+    Schemas.make(query: query, mutation: nil)
+  end
+
+  # A prepared statement with one parameter of that type.
+  def ask(sql, value, type = ActiveModel::Type::Value.new)
+    connection.select_all(sql, "Ask", [ActiveRecord::Relation::QueryAttribute.new("v", value, type)], preparable: true)
+  end
+
+  VALUES = {
+    "smallint" => [1, -5, 0, nil], "integer" => [1, 2**31 - 1, -7], "bigint" => [1, 2**62, nil], "numeric" => ["1.50", "NaN", "-0.000001"],
+    "real" => [1.5, Float::INFINITY, -0.0], "double precision" => [0.1, Float::NAN, 1e300], "boolean" => [true, false, nil],
+    "text" => ["", "a,b", "{}", "NULL", "\"", "\\", "é\u{1f642}", "a b", nil, "null", "'"], "varchar" => ["x", " x ", "\t\n"],
+    "bpchar" => ["a ", "abc", ""], "date" => %w[2024-02-29 infinity -infinity], "timestamp" => ["2024-01-01 00:00:00.123456", "infinity"],
+    "timestamptz" => ["2024-01-01 12:00:00+05", "1900-01-01 00:00:00Z"], "time" => %w[24:00 01:02:03.5], "interval" => ["1 day", "-3 months 2 hours"],
+    "uuid" => %w[a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 00000000-0000-0000-0000-000000000000], "json" => ['{"a": 1}', "[]", "null"],
+    "jsonb" => ['{"b": 2, "a": 1}', "\"x\""], "inet" => %w[10.0.0.1/8 ::1], "cidr" => %w[10.0.0.0/8 ::/0], "bit varying" => %w[101 0],
+    "money" => ["$1.00", "2"], "xml" => ["<a/>", "b"], "oid" => [1, 2**32 - 1], "name" => %w[a b], "macaddr" => %w[08:00:2b:01:02:03 08:00:2b:01:02:04]
+  }.freeze
+
+  VALUES.each do |type, values|
+    define_method(:"test_#{type.tr(" ", "_")}") do
+      assert_one(values) { |value| ask("SELECT $1::#{type} AS value, $1::#{type}, $1::#{type} IS NULL AS nothing", value) }
+    end
+  end
+
+  # No array of them is known to us.
+  def test_types_of_ones_own
+    connection.execute("CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE DOMAIN positive AS integer CHECK (VALUE > 0)")
+    assert_single(%w[sad happy]) { |value| ask("SELECT $1::mood::text", value) }
+    # (Its parameter is the domain's base type, or the domain: that's PostgreSQL's to say.)
+    assert_alike([1, 2, -1]) { |value| ask("SELECT $1::positive AS n", value) }
+  ensure
+    connection.execute("DROP TYPE mood; DROP DOMAIN positive")
+  end
+
+  def test_arrays_and_bytes_stay_single
+    assert_single(["{1,2}", "{}"]) { |value| ask("SELECT $1::int[]", value) }
+    assert_single([[1, 2], [3]]) do |value|
+      connection.select_all("SELECT id FROM posts WHERE id = ANY($1) ORDER BY id", "Ask",
+                            [ActiveRecord::Relation::QueryAttribute.new("v", value, ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Array.new(ActiveModel::Type::Integer.new))], preparable: true)
+    end
+    assert_single(["\x00\xff".b, "a".b]) { |value| ask("SELECT length($1::bytea)", value, ActiveModel::Type::Binary.new) }
+  end
+
+  def test_values_that_no_array_can_hold
+    assert_alike(["a", "b", "nul\0", "\xff".dup.force_encoding("UTF-8"), "x" * 2000]) { |value| ask("SELECT length($1::text)", value) }
+  end
+
+  def test_other_encodings
+    assert_alike(["é", "é".encode("ISO-8859-1"), "é".b, "abc".encode("UTF-16LE"), "abc".b]) { |value| ask("SELECT $1::text", value) }
+  end
+
+  # -- rows ------------------------------------------------------------------------------------------------------------
+
+  def test_no_rows_some_rows_many_rows
+    assert_one([0, 1, 1000, 3]) { |rows| ask("SELECT id, id * 2 AS id, NULL AS nothing FROM posts WHERE id <= $1 ORDER BY 1", rows) }
+    assert_one((1..12).to_a) { |id| Comment.where(post_id: id).order(:score, :id).to_a }
+  end
+
+  def test_ties_in_the_order
+    Post.connection.execute("ANALYZE")
+    assert_one((1..10).to_a) { |id| Comment.where(post_id: id).order(:score).pluck(:id) }
+    assert_one((1..10).to_a) { |id| Comment.where(post_id: id).pluck(:id) }
+  end
+
+  def test_limits_that_differ
+    assert_one([1, 2, 5]) { |limit| Post.order(:id).limit(limit).to_a }
+    assert_one([0, 3, 11, 40]) { |offset| Post.order(:id).limit(2).offset(offset).pluck(:id) }
+    assert_one([[1, 2], [3, 1], [5, 9]]) { |id, limit| Comment.where(post_id: id).order(:id).limit(limit).ids }
+  end
+
+  def test_aggregates_of_each_parent
+    assert_one((0..12).to_a) { |id| Comment.where(post_id: id).count }
+    assert_one((0..12).to_a) { |id| Comment.where(post_id: id).sum(:score) }
+    assert_one((0..12).to_a) { |id| Comment.where(post_id: id).maximum(:score) }
+    assert_one((0..12).to_a) { |id| Comment.where(post_id: id).average(:score) }
+    assert_one((0..12).to_a) { |id| Comment.where(post_id: id).exists? }
+    assert_one((0..12).to_a) { |id| Comment.where(post_id: id).group(:commenter_id).order(:commenter_id).count }
+  end
+
+  def test_duplicate_and_unnamed_columns
+    assert_one([1, 2, 3]) { |id| ask("SELECT id, id, 1, 2, NULL, 'x', id AS n, id AS p1 FROM posts WHERE id = $1", id) }
+    assert_one([1, 2, 3]) { |id| ask("SELECT WHERE $1::int > 1", id) }
+  end
+
+  # Names of ours, quotes, parameters in strings, comments.
+  def test_sql_that_looks_like_ours
+    assert_alike([1, 2]) { |id| ask("SELECT pipeloader_keys.id, '$1', $1::int AS \"$1\" FROM posts pipeloader_keys WHERE pipeloader_keys.id = $1", id) }
+    assert_one([1, 2]) { |id| ask("SELECT n, '$1 it''s', $1::int AS \"$1\" FROM (SELECT 3 AS n) AS pipeloader_rows WHERE n > $1", id) }
+    assert_alike([1, 2]) { |id| ask("SELECT E'\\'$1', $1::int", id) }
+    assert_alike([1, 2]) { |id| ask("SELECT $$ $1 $$, $1::int", id) }
+    assert_alike([1, 2]) { |id| ask("SELECT $1::int;", id) }
+  end
+
+  def test_with_and_union_and_values
+    assert_one([1, 2]) { |id| ask("WITH a AS (SELECT $1::int AS n) SELECT n FROM a UNION ALL SELECT n + 1 FROM a ORDER BY 1", id) }
+    assert_one([1, 2]) { |id| ask("VALUES ($1::int, 'a'), (2, NULL)", id) }
+    assert_one([1, 2]) { |id| ask("(SELECT id FROM posts WHERE id > $1 ORDER BY id LIMIT 2)", id) }
+  end
+
+  def test_locks_stay_single
+    assert_single([1, 2]) { |id| Post.lock.find(id) }
+    assert_single([1, 2]) { |id| ask("SELECT id FROM posts WHERE id = $1 FOR NO KEY UPDATE", id) }
+  end
+
+  def test_what_is_not_pure_stays_single
+    connection.execute("CREATE SEQUENCE coalesced_seq")
+    connection.execute("SELECT setval('coalesced_seq', 1, false)")
+    schemas = schemas_of(3)
+    3.times { |round| assert_equal((1..3).map { |n| (round * 3) + n }, answers_of(schemas.last, [0, 0, 0]) { |value| ask("SELECT nextval('coalesced_seq') + $1", value).rows.dig(0, 0) }) }
+  ensure
+    connection.execute("DROP SEQUENCE coalesced_seq")
+  end
+
+  # -- errors ----------------------------------------------------------------------------------------------------------
+
+  def test_one_that_errs_fails_alone
+    results, sizes = assert_alike([1, 0, 2, 3]) { |divisor| ask("SELECT 6 / $1::int AS n", divisor).rows.dig(0, 0) }
+    assert_kind_of ActiveRecord::StatementInvalid, results[1]
+    assert_equal [6, 3, 2], results.values_at(0, 2, 3)
+    assert_equal [4, 1, 1, 1, 1], sizes
+    # The next ones are tried together again.
+    _, sizes = assert_alike([1, 2, 3]) { |divisor| ask("SELECT 6 / $1::int AS n", divisor).rows.dig(0, 0) }
+    assert_equal [3], sizes
+  end
+
+  def test_out_of_range_and_invalid
+    assert_alike([1, 2**40, 2]) { |value| ask("SELECT $1::int AS n", value) }
+    assert_alike(%w[a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 nonsense]) { |value| ask("SELECT $1::uuid", value) }
+    assert_alike([1, 2, 3]) { |value| ask("SELECT missing FROM posts WHERE id = $1", value) }
+  end
+
+  def test_an_error_leaves_no_names_behind
+    before = connection.select_value("SELECT count(*) FROM pg_prepared_statements")
+    5.times { answers_of(schemas_of(3).last, [1, 0, 2]) { |divisor| ask("SELECT 7 / $1::int AS n", divisor) } }
+    assert_operator connection.select_value("SELECT count(*) FROM pg_prepared_statements"), :<=, before + 3
+  end
+
+  # In a transaction what failed couldn't be sent again.
+  def test_in_a_transaction
+    Post.transaction do
+      _, sizes = assert_alike([1, 2, 3]) { |id| Post.find(id) }
+      assert_equal [1, 1, 1], sizes
+      raise ActiveRecord::Rollback
+    end
+  end
+
+  def test_statement_timeout
+    connection.execute("SET statement_timeout = 150")
+    results, = assert_alike([0, 0.001, 0.002]) { |seconds| ask("SELECT $1::float8 AS n, (SELECT count(*) FROM pg_class a, pg_class b WHERE a.oid > b.oid) IS NULL AS many", seconds).rows }
+    assert_empty(results.grep(Exception))
+  ensure
+    connection.execute("RESET statement_timeout")
+  end
+
+  # -- what changes in between -----------------------------------------------------------------------------------------
+
+  def test_deallocate_and_discard
+    ["DEALLOCATE ALL", "DISCARD ALL", "DISCARD PLANS"].each do |sql|
+      assert_one([1, 2, 3]) { |id| Post.find(id) }
+      connection.raw_connection.exec(sql)
+      schema = schemas_of(3).last
+      3.times { assert_equal ["post 1", "post 2", "post 3"], answers_of(schema, [1, 2, 3]) { |id| Post.find(id).title } }
+    end
+  ensure
+    connection.reconnect!
+  end
+
+  def test_a_type_that_changes
+    [true, false].each do |prepared|
+      ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: prepared))
+      connection.execute("CREATE EXTENSION IF NOT EXISTS citext; CREATE TABLE changing (name text); INSERT INTO changing VALUES ('A'), ('b')")
+      ask = ->(value) { connection.select_all("SELECT name FROM changing WHERE name = $1 ORDER BY 1", "Ask", [ActiveRecord::Relation::QueryAttribute.new("v", value, ActiveModel::Type::String.new)], preparable: true).rows }
+      schema = schemas_of(3).last
+      2.times { assert_equal [[], [["b"]], [["A"]]], answers_of(schema, %w[a b A], &ask) }
+      connection.execute("ALTER TABLE changing ALTER name TYPE citext; ALTER TABLE changing ADD other int")
+      expected = %w[a b A].map(&ask)
+      3.times { assert_equal expected, answers_of(schema, %w[a b A], &ask) }
+    ensure
+      connection.execute("DROP TABLE changing")
+    end
+  ensure
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+
+  def test_search_path
+    connection.execute("CREATE SCHEMA tenant; CREATE TABLE tenant.posts (LIKE public.posts INCLUDING ALL); INSERT INTO tenant.posts (id, title) VALUES (1, 'tenant 1'), (2, 'tenant 2')")
+    schema = schemas_of(2).last
+    %w[public tenant public tenant].each do |path|
+      connection.schema_search_path = path
+      expected = path == "tenant" ? ["tenant 1", "tenant 2"] : ["post 1", "post 2"]
+      2.times { assert_equal expected, answers_of(schema, [1, 2]) { |id| Post.find(id).title } }
+    end
+  ensure
+    connection.schema_search_path = '"$user", public'
+    connection.execute("DROP SCHEMA tenant CASCADE")
+  end
+
+  # -- who gets what ---------------------------------------------------------------------------------------------------
+
+  # Each read has objects of its own, as it has by itself.
+  def test_identity
+    schema = schemas_of(4).last
+    2.times { @records = answers_of(schema, [1, 2, 1, 2]) { |id| Post.find_by(id: id) } }
+    assert_equal 4, @records.map(&:object_id).uniq.size
+    @records.first.title << " changed"
+    assert_equal ["post 1 changed", "post 2", "post 1", "post 2"], @records.map(&:title)
+    2.times { @rows = answers_of(schema, [1, 2, 1, 2]) { |id| ask("SELECT title FROM posts WHERE id = $1", id).rows } }
+    @rows.first[0][0] << " changed"
+    assert_equal ["post 1 changed", "post 2", "post 1", "post 2"], @rows.flatten
+  end
+
+  def test_options
+    query = schemas_of(3).last.query
+    schema = Class.new(GraphQL::Schema) { query(query); use Pipeloader, coalesce: false }
+    inherited = Class.new(schema)
+    [schema, inherited].each do |it|
+      events = WireCounter.events("burst.pipeloader") { 2.times { answers_of(it, [1, 2, 3]) { |id| Post.find(id) } } }
+      assert_equal [[3, 3]] * 2, events.map { |event| [event[:reads].size, event[:statements]] }
+    end
+    _, sizes = assert_alike([1, 2, 3, 4]) { |id| id > 2 ? Pipeloader.uncoalesced { Post.find(id) } : Post.find(id) }
+    assert_equal [1, 1, 2], sizes.sort
+    assert_equal :outside, Pipeloader.uncoalesced { :outside }
+  end
+
+  def test_three_are_needed
+    replace_from(3)
+    assert_single([1, 2]) { |id| Post.find(id) }
+    assert_one([1, 2, 3]) { |id| Post.find(id) }
+  ensure
+    replace_from(2)
+  end
+
+  # Results are bounded: what single ones have brought says how many go together.
+  def test_big_rows_go_in_parts
+    reads = (1..40).to_a
+    connection.execute("CREATE TABLE big AS SELECT repeat('x', 500000) AS text, n FROM generate_series(1, 40) n")
+    _, sizes = assert_alike(reads) { |n| ask("SELECT text, n FROM big WHERE n = $1", n).rows.dig(0, 1) }
+    assert_operator sizes.max, :<=, 8
+    assert_operator sizes.max, :>=, 2
+  ensure
+    connection.execute("DROP TABLE IF EXISTS big")
+  end
+
+  # The plan of each read is that of the single one, however many there are.
+  def test_plans
+    connection.execute("CREATE TABLE planned AS SELECT n AS id, n % 1000 AS parent FROM generate_series(1, 20000) n")
+    connection.execute("ALTER TABLE planned ADD PRIMARY KEY (id); CREATE INDEX ON planned (parent); ANALYZE planned")
+    {
+      "SELECT * FROM planned WHERE id = $1" => "Index Scan", "SELECT * FROM planned WHERE parent = $1" => "Index Scan|Bitmap",
+      "SELECT * FROM planned WHERE parent = $1 ORDER BY id LIMIT 3" => "Index Scan|Bitmap", "SELECT count(*) FROM planned WHERE parent = $1" => "Index|Bitmap"
+    }.each do |sql, scan|
+      [3, 10_000].each do |reads|
+        wrapped = Pipeloader::Shape.new(sql, "a1", Pipeloader::Statement::Description.new([23], [])).wrap(Array.new(reads) { |n| [n] })
+        plan = wrapped.sql.sub("$1", "'#{wrapped.params.first}'::int[]")
+        plan = connection.select_values("EXPLAIN #{plan}").join("\n")
+        assert_match(/#{scan}/, plan)
+        refute_match(/Seq Scan on planned/, plan)
+      end
+    end
+  ensure
+    connection.execute("DROP TABLE IF EXISTS planned")
+  end
+end
