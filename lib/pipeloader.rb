@@ -92,6 +92,7 @@ require "pipeloader/read"
 require "pipeloader/level"
 require "pipeloader/burst"
 require "pipeloader/statement"
+require "pipeloader/result_sizes"
 ActiveSupport.on_load(:active_record_postgresqladapter) { require "pipeloader/pipeline" }
 require "pipeloader/replay"
 require "pipeloader/instrumentation"

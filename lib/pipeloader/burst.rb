@@ -127,8 +127,7 @@ module Pipeloader
     end
 
     def close(pipeline, statements)
-      # A connection that is known to be broken is ActiveRecord's to mend; one that is stuck is nobody's.
-      response.throw_away(@adapter) if pipeline.stuck?
+      @adapter.pipeloader_given_up if pipeline.given_up?
       register(statements)
       tally(pipeline)
     end

@@ -26,8 +26,7 @@ module Pipeloader
         @pipeloader_gathering = nil if @pipeloader_gathering == []
       end
 
-      # {SQL => bytes that its result has on average}
-      def pipeloader_result_sizes = @pipeloader_result_sizes ||= {}
+      def pipeloader_result_sizes = @pipeloader_result_sizes ||= ResultSizes.new
 
       # `super` with keywords allocates an object each time (its call information, Ruby 3.1 to 3.3), an alias doesn't:
       # outside of a response a read must cost what it did.
@@ -175,6 +174,20 @@ module Pipeloader
           verified!
           result
         end
+      ensure
+        pipeloader_distrust_if_broken
+      end
+
+      # The raw connection was broken off in the middle of a burst.
+      def pipeloader_given_up
+        @pipeloader_given_up = true
+      end
+
+      # Where ActiveRecord knows that its connection broke, it has COMMIT sent by a new one, which has nothing to commit, and
+      # takes that for success. It was us who broke this one, so that this transaction's end is to be heard.
+      def commit_db_transaction
+        @verified = true if @pipeloader_given_up
+        super
       end
 
       # Name under which the server knows +sql+, if it does.
@@ -198,6 +211,7 @@ module Pipeloader
       def configure_connection
         fiber, Thread.current[ResolverFiber::KEY] = ResolverFiber.current, nil
         gathering, @pipeloader_gathering = @pipeloader_gathering, nil
+        @pipeloader_given_up = false
         super
       ensure
         Thread.current[ResolverFiber::KEY] = fiber
@@ -223,6 +237,10 @@ module Pipeloader
         ) { |connection| yield replay.over(connection) }
       ensure
         # ActiveRecord takes what it got for a sign of life; but the connection may have died after that read.
+        pipeloader_distrust_if_broken
+      end
+
+      def pipeloader_distrust_if_broken
         @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
       end
 
