@@ -42,11 +42,10 @@ module Pipeloader
       @connection = connection
       @result_sizes = result_sizes
       @together = together
-      @expected = 0   # bytes that the statements in flight will bring
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
-      @unflushed = 0
       @entered = @given_up = false
+      @expected = @unflushed = 0 # bytes that the statements in flight will bring; that aren't written yet
       @bytes_sent = @bytes_received = @sent = 0
     end
 
@@ -63,7 +62,7 @@ module Pipeloader
       raise PG::ConnectionBad.new(e.message, connection: @connection)
     ensure
       @together.delete(self)
-      uninterrupted { clear || give_up } if @entered
+      uninterrupted { clear } if @entered
     end
 
     # Sends as much as is allowed to be under way, without waiting.
@@ -148,17 +147,15 @@ module Pipeloader
     def uninterrupted(&block) = Thread.handle_interrupt(Object => :never, &block)
 
     # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
-    #
-    # @return whether there is nothing left to do
     def clear
-      return true if broken?
-      return false if @distrusted
+      return if broken?
 
-      cancel_until_empty
+      cancel_until_empty unless @distrusted
       leave if @in_flight.empty?
-      !@entered
     rescue PG::Error, SystemCallError, IOError
-      broken?
+      # Not empty: see below.
+    ensure
+      give_up if @entered && !broken?
     end
 
     # What may still come on this connection belongs to nobody: it is ended as a network would end it. ActiveRecord then
@@ -275,7 +272,8 @@ module Pipeloader
     def cancel_until_empty
       deadline = now + CLEARING
       until @in_flight.empty? || (left = deadline - now).negative?
-        cancel(left)
+        break unless cancel(left)
+
         # (Not #block: that waits for what is unsent, without a limit.)
         @connection.sync_flush
         @connection.consume_input if @connection.socket_io.wait_readable(CANCEL_EVERY)
@@ -285,10 +283,15 @@ module Pipeloader
 
     # Goes by a connection of its own, which may be as stuck as this one: in a thread, which can be left behind. (A thread
     # starts with the interrupt mask of the one that makes it, and could never be killed.)
+    #
+    # @return whether it is known to be over: the server (and PgBouncer, from 1.18 on) ends that connection once the signal is
+    #   sent, and a backend that is idle by then forgets it. One on its way would strike what runs next on this connection.
     def cancel(limit)
       canceller = Thread.new { Thread.handle_interrupt(Object => :immediate) { @connection.cancel } }
       canceller.report_on_exception = false
-      canceller.kill unless canceller.join(limit)
+      canceller.join(limit) ? canceller.value.nil? : false
+    ensure
+      canceller&.kill
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
