@@ -127,7 +127,7 @@ module Pipeloader
     end
 
     def close(pipeline, statements)
-      @adapter.pipeloader_given_up if pipeline.given_up?
+      @adapter.pipeloader_cut_short if pipeline.cut_short? && !outside_transactions?
       register(statements)
       tally(pipeline)
     end

@@ -44,7 +44,7 @@ module Pipeloader
       @together = together
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
-      @entered = @given_up = false
+      @entered = @cut_short = false
       @expected = @unflushed = 0 # bytes that the statements in flight will bring; that aren't written yet
       @bytes_sent = @bytes_received = @sent = 0
     end
@@ -85,8 +85,8 @@ module Pipeloader
       end
     end
 
-    # The connection looked well, and was broken off here.
-    def given_up? = @given_up
+    # It has not come to its end by itself: what was running is cancelled, or the connection was broken off.
+    def cut_short? = @cut_short
 
     protected
 
@@ -150,6 +150,7 @@ module Pipeloader
     def clear
       return if broken?
 
+      @cut_short = true
       cancel_until_empty unless @distrusted
       leave if @in_flight.empty?
     rescue PG::Error, SystemCallError, IOError
@@ -162,7 +163,6 @@ module Pipeloader
     # does what it does with any connection that broke. (Thrown away inside a transaction it would be replaced by one that
     # has none: what the caller writes next would be committed, and what was written before lost, without a word.)
     def give_up
-      @given_up = true
       @connection.socket_io.shutdown
       @connection.consume_input until broken?
     rescue PG::Error, SystemCallError, IOError => e

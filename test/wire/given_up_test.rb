@@ -90,6 +90,31 @@ class GivenUpTest < WireCase
     end
   end
 
+  # The statement was cancelled, and with it the transaction. (Serially nothing is cancelled: what comes next waits until the
+  # statement is done.) COMMIT of an aborted transaction is no error to the server.
+  { **THEN.except(:writes_in_a_savepoint), **ENDS }.each do |what, block|
+    define_method(:"test_an_interrupt_in_a_transaction_that_#{what}") do
+      ended = ending do
+        GatedPost.transaction do
+          write("before")
+          interrupted_reads { |index| rescued_read(index) }
+          block.call(self)
+        end
+      end
+      assert_equal ["ActiveRecord::StatementInvalid", []], [ended, written]
+      assert_equal ["next", ["given up next"]], [ending { GatedPost.transaction { write("next") && "next" } }, written]
+    end
+  end
+
+  def test_an_interrupt_in_a_savepoint_that_is_rolled_back
+    GatedPost.transaction do
+      write("before")
+      assert_raises(Stop) { GatedPost.transaction(requires_new: true) { interrupted_reads { |index| locked_read(index) } } }
+      write("later")
+    end
+    assert_equal ["given up before", "given up later"], written
+  end
+
   # Outside of transactions ActiveRecord connects anew.
   def test_outside_of_a_transaction_a_write_goes_on
     WAYS.each do |way|
@@ -161,6 +186,31 @@ class GivenUpTest < WireCase
       @gate.pass # what is connected from here on
       Failure.of(e)
     end
+  end
+
+  # Reads of resolvers, one of which waits for a lock, until somebody has no more patience.
+  def interrupted_reads(&block)
+    reader = Thread.current
+    advisory_locked(42) do
+      impatient = in_thread do
+        await_waiter
+        reader.raise(Stop, "enough")
+      end
+      schema(true, 3).execute("{ f0 f1 f2 }", context: { resolver: block })
+      impatient.join
+    end
+  end
+
+  def locked_read(index)
+    GatedPost.with_connection do |connection|
+      connection.select_value(index == 1 ? "SELECT 1 FROM pg_advisory_xact_lock(42)" : "SELECT #{index}")
+    end
+  end
+
+  def rescued_read(index)
+    locked_read(index)
+  rescue Stop, ActiveRecord::StatementInvalid => e
+    e
   end
 
   # A new connection, with which names and types are known.

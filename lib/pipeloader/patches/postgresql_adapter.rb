@@ -178,15 +178,16 @@ module Pipeloader
         pipeloader_distrust_if_broken
       end
 
-      # The raw connection was broken off in the middle of a burst.
-      def pipeloader_given_up
-        @pipeloader_given_up = true
+      # A burst inside a transaction had to be ended: by a cancel request, which ends the transaction, too, or with the
+      # connection.
+      def pipeloader_cut_short
+        @pipeloader_cut_short = true
       end
 
-      # Where ActiveRecord knows that its connection broke, it has COMMIT sent by a new one, which has nothing to commit, and
-      # takes that for success. It was us who broke this one, so that this transaction's end is to be heard.
+      # To the server, COMMIT of a transaction that was aborted is no error; and where ActiveRecord knows that its connection
+      # broke, it has COMMIT sent by a new one, which has nothing to commit. Since it was us who ended it, that is to be heard.
       def commit_db_transaction
-        @verified = true if @pipeloader_given_up
+        pipeloader_ask_transaction if @pipeloader_cut_short
         super
       end
 
@@ -211,7 +212,7 @@ module Pipeloader
       def configure_connection
         fiber, Thread.current[ResolverFiber::KEY] = ResolverFiber.current, nil
         gathering, @pipeloader_gathering = @pipeloader_gathering, nil
-        @pipeloader_given_up = false
+        @pipeloader_cut_short = false
         super
       ensure
         Thread.current[ResolverFiber::KEY] = fiber
@@ -221,6 +222,13 @@ module Pipeloader
       def pipeloader_stay_if_set(sql)
         fiber = ResolverFiber.current
         fiber.park_no_more if fiber && (SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql))
+      end
+
+      # @raise if it isn't there any more
+      def pipeloader_ask_transaction
+        @pipeloader_cut_short = false
+        @verified = true # no other connection can tell
+        execute("SELECT", "TRANSACTION")
       end
 
       # (ActiveRecord reconnects by itself, too, where the connection broke.)
