@@ -10,7 +10,7 @@ module Pipeloader
                  query_cache open_transactions transaction begin_transaction lock_thread=
                  configure_connection reset! reconnect! disconnect! commit_transaction rollback_transaction
                  commit_db_transaction
-                 execute exec_query schema_search_path=].freeze
+                 execute exec_query exec_update query raw_connection schema_search_path=].freeze
     POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache].freeze
     DATALOADER = %i[run yield append_job run_isolated get_fiber_variables].freeze
 

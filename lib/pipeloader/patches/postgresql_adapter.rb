@@ -125,6 +125,24 @@ module Pipeloader
         super
       end
 
+      # `update("SET …")`
+      def exec_update(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      # `query_value`, `query_values`
+      def query(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      # What is done with it, nobody sees.
+      def raw_connection
+        ResolverFiber.current&.park_no_more
+        super
+      end
+
       def schema_search_path=(path)
         ResolverFiber.current&.park_no_more
         super
