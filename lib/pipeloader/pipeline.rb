@@ -117,7 +117,7 @@ module Pipeloader
     end
 
     def enter
-      refuse("is busy") unless IDLE.include?(@connection.transaction_status)
+      refuse(broken? ? "is broken" : "is busy") unless IDLE.include?(@connection.transaction_status)
       refuse("is in somebody else's pipeline") unless no_pipeline?
 
       @entered = true
