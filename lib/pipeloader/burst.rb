@@ -17,9 +17,18 @@ module Pipeloader
           bursts.each { |burst| events << burst.begin_event }
           bursts.first&.run_before(bursts.drop(1), [])
         ensure
-          events.each(&:finish)
           bursts.first(events.size).each(&:count)
+          finish(events)
         end
+      end
+
+      private
+
+      # All of them, even if a subscriber raises. Whose read this is, gets that, as by a subscriber of sql.active_record.
+      def finish(events)
+        events.shift.finish until events.empty?
+      ensure
+        finish(events) unless events.empty?
       end
     end
 
