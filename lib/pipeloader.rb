@@ -101,6 +101,7 @@ require "pipeloader/read"
 require "pipeloader/level"
 require "pipeloader/burst"
 require "pipeloader/statement"
+require "pipeloader/result_sizes"
 ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/shape"
   require "pipeloader/coalesced"

@@ -17,9 +17,18 @@ module Pipeloader
           bursts.each { |burst| events << burst.begin_event }
           bursts.first&.run_before(bursts.drop(1), [])
         ensure
-          events.each(&:finish)
           bursts.first(events.size).each(&:count)
+          finish(events)
         end
+      end
+
+      private
+
+      # All of them, even if a subscriber raises. Whose read this is, gets that, as by a subscriber of sql.active_record.
+      def finish(events)
+        events.shift.finish until events.empty?
+      ensure
+        finish(events) unless events.empty?
       end
     end
 
@@ -128,7 +137,7 @@ module Pipeloader
     end
 
     def most_of(statement)
-      known = @adapter.pipeloader_result_sizes[statement.sql] or return Coalesced::WORTH
+      known = @adapter.pipeloader_result_sizes.average(statement.sql) or return Coalesced::WORTH
       (Coalesced::HELD / known).clamp(1, Coalesced::MOST)
     end
 
@@ -170,8 +179,7 @@ module Pipeloader
     end
 
     def close(pipeline, statements)
-      # A connection that is known to be broken is ActiveRecord's to mend; one that is stuck is nobody's.
-      response.throw_away(@adapter) if pipeline.stuck?
+      @adapter.pipeloader_cut_short if pipeline.cut_short? && !outside_transactions?
       register(statements)
       tally(pipeline, statements)
     end

@@ -9,7 +9,7 @@ module Pipeloader
   # Every statement is followed by a Sync, so that one error stays one error, and the end is known by counting Syncs:
   # an idle pipeline answers nil for ever. What comes is read while more is sent, else both sides' buffers grow to the
   # size of the burst. However the block of #open ends, the connection is out of pipeline mode with every Sync read, or it is
-  # `stuck?` and must be thrown away: left in pipeline mode it would give its next user these rows.
+  # broken, as everybody can see: left in pipeline mode it would give its next user these rows.
   #
   # Interrupts (Timeout, Thread#raise, Thread#kill) come in while this waits and at no other time: a result that was
   # fetched and not booked would shift all that follow to the wrong reads.
@@ -17,16 +17,9 @@ module Pipeloader
     # Bytes that may wait to be written.
     UNFLUSHED = 64 * 1024
 
-    # Bytes of results of one burst. What is over goes with the next: 2,000 reads of 100 kB don't sit in memory at once.
+    # Bytes of results of one burst. What is over goes with the next: 2,000 reads of 100 kB don't sit in memory at once. No
+    # more is under way than is expected to stay below it.
     HELD = 32 * 1024 * 1024
-
-    # How much may be under way goes by what the results of the same SQL had before, together at most HELD. One that isn't
-    # known yet counts as 128 kB, which lets 256 of them go; any counts as 8 kB at least, so 4,096. (A fixed window of 256
-    # cost a burst of 374 statements a second round trip.)
-    UNKNOWN_RESULT = 128 * 1024
-    SMALLEST_RESULT = 8 * 1024
-    KNOWN_LIMIT = 1000
-    KNOWN_LENGTH = 2000
 
     # Seconds to get an interrupted pipeline empty, and between the cancel requests that it takes.
     CLEARING = 0.5
@@ -40,20 +33,19 @@ module Pipeloader
 
     attr_reader :bytes_sent, :bytes_received, :sent
 
-    # @param result_sizes [Hash] {SQL => bytes}: kept from burst to burst
+    # @param result_sizes [ResultSizes] kept from burst to burst
     # @param together [Array<Pipeline>] those that are open on other connections; while one is waited for, all are read. A
     #   proxy may have lent them the server that another client needs to go on, and that client has ours.
     #
-    #: (PG::Connection, ?Hash[String, Integer], ?Array[Pipeline]) -> void
-    def initialize(connection, result_sizes = {}, together = [])
+    #: (PG::Connection, ?ResultSizes, ?Array[Pipeline]) -> void
+    def initialize(connection, result_sizes = ResultSizes.new, together = [])
       @connection = connection
       @result_sizes = result_sizes
       @together = together
-      @expected = 0   # bytes that the statements in flight will bring
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
-      @unflushed = 0
-      @entered = false
+      @entered = @cut_short = false
+      @expected = @unflushed = 0 # bytes that the statements in flight will bring; that aren't written yet
       @bytes_sent = @bytes_received = @sent = 0
     end
 
@@ -63,7 +55,11 @@ module Pipeloader
       yield
       uninterrupted { leave }
     rescue PG::Error => e
-      raise broken?(e) ? PG::ConnectionBad.new(e.message, connection: @connection) : e
+      # PQpipelineSync (which flushes) and PQflush may be the first to meet a connection that broke. pg then raises PG::Error
+      # itself, for which ActiveRecord wouldn't reconnect.
+      raise unless e.instance_of?(PG::Error) && broken?
+
+      raise PG::ConnectionBad.new(e.message, connection: @connection)
     ensure
       @together.delete(self)
       uninterrupted { clear } if @entered
@@ -89,8 +85,8 @@ module Pipeloader
       end
     end
 
-    # Still in pipeline mode, on a connection that looks well.
-    def stuck? = @entered && @connection.status == PG::CONNECTION_OK
+    # It has not come to its end by itself: what was running is cancelled, or the connection was broken off.
+    def cut_short? = @cut_short
 
     protected
 
@@ -121,7 +117,7 @@ module Pipeloader
     end
 
     def enter
-      refuse("is busy") unless IDLE.include?(@connection.transaction_status)
+      refuse(broken? ? "is broken" : "is busy") unless IDLE.include?(@connection.transaction_status)
       refuse("is in somebody else's pipeline") unless no_pipeline?
 
       @entered = true
@@ -146,21 +142,31 @@ module Pipeloader
       @entered = false
     end
 
-    # PQpipelineSync (which flushes) and PQflush may be the first to meet a connection that broke. pg then raises PG::Error
-    # itself, for which ActiveRecord wouldn't reconnect.
-    def broken?(error) = error.instance_of?(PG::Error) && @connection.status == PG::CONNECTION_BAD
-
+    def broken? = @connection.status == PG::CONNECTION_BAD
     # (Object, since Thread#kill is no exception.)
     def uninterrupted(&block) = Thread.handle_interrupt(Object => :never, &block)
 
     # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
     def clear
-      return if @distrusted || @connection.status != PG::CONNECTION_OK
+      return if broken?
 
-      cancel_until_empty
+      @cut_short = true
+      cancel_until_empty unless @distrusted
       leave if @in_flight.empty?
     rescue PG::Error, SystemCallError, IOError
-      # Not empty, and known as such: see #stuck?.
+      # Not empty: see below.
+    ensure
+      give_up if @entered && !broken?
+    end
+
+    # What may still come on this connection belongs to nobody: it is ended as a network would end it. ActiveRecord then
+    # does what it does with any connection that broke. (Thrown away inside a transaction it would be replaced by one that
+    # has none: what the caller writes next would be committed, and what was written before lost, without a word.)
+    def give_up
+      @connection.socket_io.shutdown
+      @connection.consume_input until broken?
+    rescue PG::Error, SystemCallError, IOError => e
+      raise "#{e.class} (#{e.message}): this is a bug in Pipeloader" unless broken?
     end
 
     def fill
@@ -179,9 +185,7 @@ module Pipeloader
       @bytes_received < HELD && (@in_flight.empty? || @expected + expect(@waiting.first) <= HELD)
     end
 
-    def expect(statement)
-      statement ? [@result_sizes.fetch(statement.sql, UNKNOWN_RESULT), SMALLEST_RESULT].max : 0
-    end
+    def expect(statement) = statement ? @result_sizes.expect(statement.sql) : 0
 
     def transmit(statement)
       @in_flight << statement
@@ -254,31 +258,28 @@ module Pipeloader
         statement.complete(clearing)
       else
         distrust("has given two answers to a statement") unless statement.expects?(result)
-        remember(statement.sql, ObjectSpace.memsize_of(result))
+        count(result, statement.sql)
         statement.take(result)
       end
     end
 
-    # Whatever else comes must not be taken: the connection is stuck.
+    # Whatever else comes must not be taken.
     def distrust(what)
       @distrusted = true
       refuse(what)
     end
 
-    def remember(sql, size)
-      @bytes_received += size
-      return if sql.size > KNOWN_LENGTH
-
-      @result_sizes.clear if @result_sizes.size > KNOWN_LIMIT
-      known = @result_sizes[sql]
-      @result_sizes[sql] = known ? known + ((size - known) / 8) : size
+    def count(result, sql)
+      @bytes_received += size = ObjectSpace.memsize_of(result)
+      @result_sizes.remember(sql, size)
     end
 
     # With a Sync after each statement a cancel ends but the one that is running, hence again and again.
     def cancel_until_empty
       deadline = now + CLEARING
       until @in_flight.empty? || (left = deadline - now).negative?
-        cancel(left)
+        break unless cancel(left)
+
         # (Not #block: that waits for what is unsent, without a limit.)
         @connection.sync_flush
         @connection.consume_input if @connection.socket_io.wait_readable(CANCEL_EVERY)
@@ -288,10 +289,15 @@ module Pipeloader
 
     # Goes by a connection of its own, which may be as stuck as this one: in a thread, which can be left behind. (A thread
     # starts with the interrupt mask of the one that makes it, and could never be killed.)
+    #
+    # @return whether it is known to be over: the server (and PgBouncer, from 1.18 on) ends that connection once the signal is
+    #   sent, and a backend that is idle by then forgets it. One on its way would strike what runs next on this connection.
     def cancel(limit)
       canceller = Thread.new { Thread.handle_interrupt(Object => :immediate) { @connection.cancel } }
       canceller.report_on_exception = false
-      canceller.kill unless canceller.join(limit)
+      canceller.join(limit) ? canceller.value.nil? : false
+    ensure
+      canceller&.kill
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -39,7 +39,6 @@ module Pipeloader
       @one_by_one = queries.size > 1 && queries.grep(GraphQL::Query).any?(&:mutation?)
       @transactions = {}.compare_by_identity # {adapter => how many were open before}
       @locked = []
-      @thrown_away = []
       @holds = {}.compare_by_identity # {pool => Hold}
       @leased_before = {}.compare_by_identity
       @query_caches = []
@@ -93,20 +92,12 @@ module Pipeloader
 
     def others_hold?(fiber) = @holds.each_value.any? { |hold| hold.others_inside?(fiber) }
 
-    # Fibers that are inside `with_connection` still have it, and it reconnects for them: outside of the pool, so that it's
-    # ours to close.
-    def throw_away(adapter)
-      adapter.throw_away!
-      @thrown_away << adapter
-    end
-
     def count(burst) = @counters.count(burst)
 
     def close
       @transactions.each_key { |adapter| adapter.pipeloader_abandon(self) if adapter.respond_to?(:pipeloader_abandon) }
       @holds.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
-      @thrown_away.each(&:disconnect!)
     end
 
     private

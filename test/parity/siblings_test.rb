@@ -58,15 +58,19 @@ class SiblingsTest < PipeloaderTest
     set_by_do: [->(it) { it.execute("DO $$ BEGIN PERFORM set_config('app.tenant', '1', false); END $$") }, ->(it) { it.execute("RESET app.tenant") }],
     set_config_by_execute: [->(it) { it.execute("SELECT set_config('app.tenant', '1', false)") },
                             ->(it) { it.exec_query("SELECT set_config('app.tenant', '', false)") }],
+    set_by_update: [->(it) { it.update("SET app.tenant = '1'") }, ->(it) { it.update("RESET app.tenant") }],
+    set_config_by_query_value: [->(it) { it.query_value("SELECT set_config('app.tenant', '1', false)") },
+                                ->(it) { it.query_value("SELECT set_config('app.tenant', '', false)") }],
+    set_by_raw_connection: [->(it) { it.raw_connection.exec("SET app.tenant = '1'") }, ->(it) { it.raw_connection.exec("RESET app.tenant") }],
     set_config: [->(it) { it.select_value("SELECT set_config('app.tenant', '1', false)") },
                  ->(it) { it.select_value("SELECT set_config('app.tenant', '', false)") }]
   }.each do |name, (set, reset)|
     define_method(:"test_#{name}") do
       tenants = assert_siblings(5) do |index|
         connection = ActiveRecord::Base.lease_connection
+        Post.count
         next connection.select_value(TENANT) if index.even?
 
-        Post.count
         begin
           set.call(connection)
           connection.select_value(TENANT)

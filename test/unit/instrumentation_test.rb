@@ -68,7 +68,48 @@ class InstrumentationTest < PipeloaderTest
     ActiveSupport::LogSubscriber.logger = before
   end
 
+  # As one of sql.active_record does: it ends what the event is about, for whoever asked for it.
+  def test_a_subscriber_that_raises
+    plain, piped = [["sql.active_record", Schemas.pair.first], ["burst.pipeloader", Schemas.pair.last]].map do |event, schema|
+      refusing(event, "refused") { assert_raises(RuntimeError) { schema.execute("{ posts { title } }") }.message }
+    end
+    assert_equal plain, piped
+    assert_match(/refused\z/, piped)
+    assert_same_answer("{ posts { title } tags { name } }")
+  end
+
+  # Two bursts of one level, for two databases: each is counted, and its event ends. The other fields have their answers.
+  def test_a_subscriber_that_raises_in_each_of_two_bursts
+    told, outcomes, counts = [], [], nil
+    refusing("burst.pipeloader", "refused", told) do
+      Schemas.resolve(3, before: -> { outcomes.clear }) do |index|
+        counts = context.namespace(:pipeloader)
+        outcomes[index] = [-> { Post.find(1).title }, -> { Audit.find(1).note }, -> { Post.find(2).title }][index].call
+      rescue RuntimeError => e
+        outcomes[index] = e.message
+      end
+    end
+    assert_equal 2, told.size
+    assert_equal({ bursts: 2, reads: 3, statements: 3 }, counts.slice(:bursts, :reads, :statements))
+    assert_equal ["refused", "audit 1", "post 2"], outcomes
+  end
+
   def test_nothing_is_counted_outside_a_response
     assert_empty(WireCounter.events("burst.pipeloader") { Post.count; Post.find(1).comments.to_a })
+  end
+
+  private
+
+  # While the block runs, a subscriber of +event+ raises.
+  def refusing(event, message, told = [])
+    subscriber = ActiveSupport::Notifications.subscribe(event) do |*, payload|
+      next if payload[:name] == "SCHEMA"
+
+      told << payload
+      raise message
+    end
+    yield
+  ensure
+    ActiveSupport::Notifications.unsubscribe(subscriber)
   end
 end

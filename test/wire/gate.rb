@@ -22,6 +22,7 @@ class Gate
     @waiting = { requests: 0, answers: 0 } # bytes that are held back
     @passed = { requests: 0, answers: 0 }
     @sockets = []
+    @retarded = nil
     @threads = [Thread.new { accept }]
   end
 
@@ -35,6 +36,25 @@ class Gate
     @monitor.synchronize do
       ways.each { |way| @held[way] = false }
       @changed.broadcast
+    end
+  end
+
+  # What the client sends by the next connection that it makes, arrives when told; all else passes.
+  #
+  # @return [Late]
+  def retard
+    @monitor.synchronize { @retarded = Late.new(Queue.new, Queue.new, Queue.new) }
+  end
+
+  # A connection whose requests are late.
+  Late = Struct.new(:come, :going, :over) do
+    # Returns when the client has sent something.
+    def await = come.pop
+
+    # Lets it go on, and returns when the server has ended the connection.
+    def pass
+      going << true
+      over.pop
     end
   end
 
@@ -80,18 +100,22 @@ class Gate
     loop do
       client = @listener.accept
       server = TCPSocket.new(*@target)
-      @monitor.synchronize { @sockets.push(client, server) }
-      @threads << Thread.new { pump(client, server, :requests) } << Thread.new { pump(server, client, :answers) }
+      late = @monitor.synchronize do
+        @sockets.push(client, server)
+        @retarded.tap { @retarded = nil }
+      end
+      @threads << Thread.new { pump(client, server, :requests, late) } << Thread.new { pump(server, client, :answers, late) }
     end
   rescue IOError, SystemCallError
     # Closed.
   end
 
-  def pump(from, to, way)
+  def pump(from, to, way, late = nil)
     mangler = @mangler&.call if way == :answers
     loop do
       bytes = from.readpartial(65_536)
       wait_for(way, bytes.bytesize)
+      (late.come << true) && late.going.pop if late && way == :requests
       bytes = @garbler.call(bytes) if @garbler
       if mangler
         mangler.call(bytes).each { |piece| piece ? write_piece(to, piece) : raise(IOError, "cut") }
@@ -102,6 +126,7 @@ class Gate
       break cut if last
     end
   rescue IOError, SystemCallError
+    late.over << true if late && way == :answers
     [from, to].each { |socket| shut(socket) }
   end
 

@@ -126,6 +126,25 @@ class InterruptTest < WireCase
     outcomes.each_with_index { |outcome, index| assert_includes ["struck", ["field #{index}"]], outcome }
   end
 
+  # The cancel request goes by another connection, and is still on its way when the statement ends by itself.
+  def test_a_cancel_request_that_comes_late
+    gate = put_gate(pool: 1)
+    side(:lock).exec("SELECT pg_advisory_lock(56)")
+    late = gate.retard
+    worker = in_thread { request(waiting_for: 56) }
+    await_waiter
+    worker.raise(Stop, "struck")
+    late.await
+    side(:lock).exec("SELECT pg_advisory_unlock(56)")
+    assert_raises(Stop) { worker.join }
+    advisory_locked(57) do
+      worker = in_thread { select_locked(57) }
+      await_waiter
+      late.pass
+    end
+    assert_equal 1, worker.value
+  end
+
   # -- what an interrupted response leaves behind ----------------------------------------------------------------------
 
   # Their fibers never run again. The objects may: a current user lives longer than a response.

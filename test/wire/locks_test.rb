@@ -213,7 +213,47 @@ class LocksTest < WireCase
     }
   end
 
+  # No limit for the wait of a serial run is none here.
+  def test_a_queue_that_is_asked_without_patience
+    skip "Queue#pop has no limit before Ruby 3.2" if RUBY_VERSION < "3.2"
+
+    outcomes = resolve_both(-> { Queue.new }) { |queue, index| index.zero? ? queue.pop(timeout: 0) : LocksTest.read(index).tap { |title| queue << title } }
+    assert_equal [nil, "post 2", "post 3"], outcomes
+    outcomes = resolve_both(-> { SizedQueue.new(1) }) do |slots, index|
+      index.zero? ? [slots.push(1, timeout: 0).class, slots.push(2, timeout: 0)] : LocksTest.read(index).tap { slots.pop(timeout: 0) }
+    end
+    assert_equal [[SizedQueue, nil], "post 2", "post 3"], outcomes
+  end
+
+  # It wants the pool's only connection, with which a sibling is parked.
+  %i[join value].each do |method|
+    define_method(:"test_a_thread_that_is_waited_for_by_#{method}") do
+      connect_gated(pool: 1, checkout_timeout: 1)
+      outcomes = assert_resolves_alike(4) do |index|
+        next LocksTest.read(index) + LocksTest.read(index + 4) if index.even?
+
+        title = nil
+        Thread.new { title = LocksTest.read(index) }.public_send(method)
+        title
+      end
+      assert_equal ["post 1post 5", "post 2", "post 3post 7", "post 4"], outcomes
+    end
+  end
+
+  def test_a_thread_that_is_waited_for_with_a_limit
+    never = Queue.new
+    sleeper = in_thread { never.pop }
+    outcomes = assert_resolves_alike(3) { |index| index == 1 ? sleeper.join(0.01).inspect : LocksTest.read(index) }
+    assert_equal ["post 1", "nil", "post 3"], outcomes
+  end
+
   private
+
+  # As assert_resolves_alike, with something that is made anew for each run.
+  def resolve_both(make)
+    made = nil
+    assert_resolves_alike(FIELDS, around: ->(&run) { made = make.call; run.call }) { |index| yield made, index }
+  end
 
   # [:read, 3] | [:lock, 1, [...]] | [:try, 0, [...]]
   def random_program(random, held = [])

@@ -263,7 +263,7 @@ class PipelineTest < WireCase
     pipeline = Pipeloader::Pipeline.new(@connection)
     error = assert_raises(PG::ConnectionBad) { pipeline.open { pipeline.start([statement("SELECT 'theirs'")]) } }
     assert_match(/pipeline/, error.message)
-    refute_predicate pipeline, :stuck?
+    refute_predicate pipeline, :cut_short?
     assert_equal PG::PQ_PIPELINE_ON, @connection.pipeline_status, "left as it was"
   ensure
     @connection.exit_pipeline_mode
@@ -281,7 +281,7 @@ class PipelineTest < WireCase
     statements = [statement("SELECT 1")]
     assert_raises(PG::ConnectionBad) { pipeline.open { [pipeline.start(statements), pipeline.finish] } }
     refute_predicate statements.first, :answered?
-    refute_predicate pipeline, :stuck?
+    refute_predicate pipeline, :cut_short?
     @unclean = true
   end
 
@@ -313,7 +313,7 @@ class PipelineTest < WireCase
         raise mine, "mine"
       end
     end
-    refute_predicate pipeline, :stuck?
+    assert_equal PG::CONNECTION_BAD, @connection.status
     @unclean = true
   end
 
@@ -428,7 +428,8 @@ class PipelineTest < WireCase
           raise Stop, "enough"
         end
       end
-      refute_predicate pipeline, :stuck?
+      assert_predicate pipeline, :cut_short?
+      assert_equal PG::CONNECTION_OK, @connection.status
       assert_clean(@connection)
       assert_answers_rightly
       # Those before the one that was running have their answers, and those keep being right.
@@ -460,7 +461,8 @@ class PipelineTest < WireCase
         raise Stop, "enough"
       end
     end
-    assert_predicate pipeline, :stuck?
+    assert_predicate pipeline, :cut_short?
+    assert_equal PG::CONNECTION_BAD, connection.status
     assert_empty statements.select(&:answered?)
   ensure
     gate&.pass

@@ -4,7 +4,7 @@ require "monitor"
 
 module Pipeloader
   module Patches
-    # Host:: Mutex, Monitor, ConditionVariable, Queue, SizedQueue (Ruby's own)
+    # Host:: Mutex, Monitor, ConditionVariable, Queue, SizedQueue, Thread (Ruby's own)
     # Since:: Ruby 3.1
     # Why no public seam does it:: they belong to fibers, and Ruby knows nothing of who waits for whom. A fiber that parks
     #   with a lock held makes its siblings, the fields that come later, sleep for ever; in a serial run they never wait for each
@@ -12,8 +12,8 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's. (Mutex#synchronize then costs some 40 ns more; put on when a
     #   schema first uses Pipeloader.)
     #
-    # Who holds a lock doesn't park. Who would sleep for a latch or a token lets the siblings go on first, and sleeps when none
-    # of them can.
+    # Who holds a lock doesn't park. Who would sleep for a latch, a token or a thread (which may want the connection that a
+    # sibling is parked with) lets the siblings go on first, and sleeps when none of them can.
     #
     # Limits: `File#flock`; a lock that is held over `dataloader.load`, or around the whole `execute` and taken again inside, as
     # under any GraphQL::Dataloader.
@@ -25,12 +25,26 @@ module Pipeloader
         ::ConditionVariable.prepend(ConditionVariable)
         ::Queue.prepend(Queue)
         ::SizedQueue.prepend(Queue, SizedQueue)
+        ::Thread.prepend(Joining)
       end
 
       def self.count(change)
         fiber = Thread.current[ResolverFiber::KEY]
         fiber.locks += change if fiber
       end
+
+      # Lets siblings go on for as long as the block says that there is something to wait for.
+      #
+      # @param limit [Numeric, nil] seconds that the wait may take
+      # @return [Numeric, nil] those that are left
+      def self.give_way(limit = nil)
+        fiber = Thread.current[ResolverFiber::KEY] or return limit
+        deadline = now + limit if limit
+        nil while yield && (deadline.nil? || now < deadline) && fiber.give_way
+        deadline && [deadline - now, 0].max
+      end
+
+      def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
       module Synchronized
         # (Counted around the host's own: between its taking the lock and our `begin` an interrupt could come.)
@@ -88,10 +102,10 @@ module Pipeloader
       end
 
       module Queue
-        def pop(non_block = false, **) # rubocop:disable Style/OptionalBooleanParameter
-          fiber = Thread.current[ResolverFiber::KEY]
-          nil while fiber && !non_block && empty? && !closed? && fiber.give_way
-          super
+        # (Ruby 3.1 has no limit.)
+        def pop(non_block = false, timeout: nil) # rubocop:disable Style/OptionalBooleanParameter
+          left = non_block ? timeout : Locks.give_way(timeout) { empty? && !closed? }
+          left ? super(non_block, timeout: left) : super(non_block)
         end
 
         alias shift pop
@@ -99,14 +113,25 @@ module Pipeloader
       end
 
       module SizedQueue
-        def push(object, non_block = false, **) # rubocop:disable Style/OptionalBooleanParameter
-          fiber = Thread.current[ResolverFiber::KEY]
-          nil while fiber && !non_block && size >= max && !closed? && fiber.give_way
-          super
+        def push(object, non_block = false, timeout: nil) # rubocop:disable Style/OptionalBooleanParameter
+          left = non_block ? timeout : Locks.give_way(timeout) { size >= max && !closed? }
+          left ? super(object, non_block, timeout: left) : super(object, non_block)
         end
 
         alias enq push
         alias << push
+      end
+
+      module Joining
+        def join(limit = nil)
+          left = Locks.give_way(limit) { alive? }
+          left ? super(left) : super()
+        end
+
+        def value
+          Locks.give_way { alive? }
+          super
+        end
       end
     end
   end

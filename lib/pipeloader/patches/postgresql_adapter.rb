@@ -26,8 +26,7 @@ module Pipeloader
         @pipeloader_gathering = nil if @pipeloader_gathering == []
       end
 
-      # {SQL => bytes that its result has on average}
-      def pipeloader_result_sizes = @pipeloader_result_sizes ||= {}
+      def pipeloader_result_sizes = @pipeloader_result_sizes ||= ResultSizes.new
 
       # `super` with keywords allocates an object each time (its call information, Ruby 3.1 to 3.3), an alias doesn't:
       # outside of a response a read must cost what it did.
@@ -130,6 +129,24 @@ module Pipeloader
         super
       end
 
+      # `update("SET …")`
+      def exec_update(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      # `query_value`, `query_values`
+      def query(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      # What is done with it, nobody sees.
+      def raw_connection
+        ResolverFiber.current&.park_no_more
+        super
+      end
+
       def schema_search_path=(path)
         ResolverFiber.current&.park_no_more
         super
@@ -179,6 +196,21 @@ module Pipeloader
           verified!
           result
         end
+      ensure
+        pipeloader_distrust_if_broken
+      end
+
+      # A burst inside a transaction had to be ended: by a cancel request, which ends the transaction, too, or with the
+      # connection.
+      def pipeloader_cut_short
+        @pipeloader_cut_short = true
+      end
+
+      # To the server, COMMIT of a transaction that was aborted is no error; and where ActiveRecord knows that its connection
+      # broke, it has COMMIT sent by a new one, which has nothing to commit. Since it was us who ended it, that is to be heard.
+      def commit_db_transaction
+        pipeloader_ask_transaction if @pipeloader_cut_short
+        super
       end
 
       # Name under which the server knows +sql+, if it does.
@@ -212,6 +244,7 @@ module Pipeloader
       def configure_connection
         fiber, Thread.current[ResolverFiber::KEY] = ResolverFiber.current, nil
         gathering, @pipeloader_gathering = @pipeloader_gathering, nil
+        @pipeloader_cut_short = false
         super
       ensure
         Thread.current[ResolverFiber::KEY] = fiber
@@ -221,6 +254,13 @@ module Pipeloader
       def pipeloader_stay_if_set(sql)
         fiber = ResolverFiber.current
         fiber.park_no_more if fiber && (SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql))
+      end
+
+      # @raise if it isn't there any more
+      def pipeloader_ask_transaction
+        @pipeloader_cut_short = false
+        @verified = true # no other connection can tell
+        execute("SELECT", "TRANSACTION")
       end
 
       # (ActiveRecord reconnects by itself, too, where the connection broke.)
@@ -237,6 +277,10 @@ module Pipeloader
         ) { |connection| yield replay.over(connection) }
       ensure
         # ActiveRecord takes what it got for a sign of life; but the connection may have died after that read.
+        pipeloader_distrust_if_broken
+      end
+
+      def pipeloader_distrust_if_broken
         @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
       end
 

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # How many bytes the results of each SQL had, so that a Pipeline knows how much may be under way. Kept per connection, from
+  # burst to burst.
+  class ResultSizes
+    # One that isn't known yet counts as 128 kB, which lets 256 of them go; any counts as 8 kB at least, so 4,096. (A fixed
+    # window of 256 cost a burst of 374 statements a second round trip.)
+    UNKNOWN = 128 * 1024
+    SMALLEST = 8 * 1024
+
+    LIMIT = 1000
+    LENGTH = 2000
+    private_constant :UNKNOWN, :SMALLEST
+
+    def initialize
+      @averages = {} # {SQL => bytes}
+    end
+
+    # Bytes; nil where none is known.
+    def average(sql) = @averages[sql]
+
+    def expect(sql) = [@averages.fetch(sql, UNKNOWN), SMALLEST].max
+
+    def remember(sql, size)
+      return if sql.size > LENGTH
+
+      @averages.clear if @averages.size > LIMIT
+      known = @averages[sql]
+      @averages[sql] = known ? known + ((size - known) / 8) : size
+    end
+
+    # How many SQL texts it knows.
+    def size = @averages.size
+  end
+end
