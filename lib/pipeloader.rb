@@ -104,6 +104,8 @@ require "pipeloader/statement"
 require "pipeloader/result_sizes"
 ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/shape"
+  require "pipeloader/type_lookup"
+  require "pipeloader/coalescing"
   require "pipeloader/coalesced"
   require "pipeloader/slice"
   require "pipeloader/pipeline"

@@ -109,44 +109,11 @@ module Pipeloader
       deliver(singly.reject { |statement| lost?(statement) }, connection) if singly
     end
 
-    # Reads of one SQL text become one statement, sent when the first of them would be; except in a transaction: were that to
-    # fail, they couldn't be sent singly.
+    # Except in a transaction: were one for many to fail, its reads couldn't be sent singly.
     def coalesce(statements, connection)
       return statements unless @coalesces && connection.transaction_status == PG::PQTRANS_IDLE
 
-      # (What isn't pure stays where it is, and what comes after it, after it.)
-      statements.slice_when { |one, other| !one.pure? || !other.pure? }.flat_map do |among|
-        instead = {}.compare_by_identity # {Statement => Coalesced}
-        among.group_by(&:sql).each_value { |alike| coalesce_alike(alike, instead) if alike.size >= Coalesced::WORTH }
-        among.map { |statement| instead.fetch(statement, statement) }.uniq
-      end
-    end
-
-    def coalesce_alike(statements, instead)
-      first = statements.first
-      shape = @adapter.pipeloader_shape(first.sql)
-      return first.describe unless shape && shape.name == first.name
-      return unless shape.wraps?
-
-      statements.select { |statement| Coalesced.takes?(statement) }.each_slice(most_of(first)) do |parts|
-        next if parts.size < Coalesced::WORTH
-
-        whole = coalesced(shape, parts)
-        parts.each { |part| instead[part] = whole }
-      end
-    end
-
-    def most_of(statement)
-      known = @adapter.pipeloader_result_sizes.average(statement.sql) or return Coalesced::WORTH
-      (Coalesced::HELD / known).clamp(1, Coalesced::MOST)
-    end
-
-    def coalesced(shape, parts)
-      wrapped = shape.wrap(parts.map(&:params))
-      return Coalesced.new(shape, parts, wrapped) unless shape.name
-
-      name = @adapter.pipeloader_statement_name(wrapped.sql)
-      Coalesced.new(shape, parts, wrapped, name: name || @adapter.pipeloader_next_statement_name, prepare: name.nil?)
+      Coalescing.new(@adapter).call(statements)
     end
 
     # The server no longer knows its name, or its plan has changed (DEALLOCATE ALL, ALTER TABLE): no answer yet. Inside a
@@ -249,8 +216,8 @@ module Pipeloader
 
     def tally(pipeline, statements)
       @payload[:statements] += pipeline.sent
-      answered = statements.select(&:answered?)
-      @payload[:answers].concat(answered.map { |statement| [statement.reads.first.name, statement.reads.size] })
+      answered = statements.select(&:answered?).map(&:reads).reject(&:empty?)
+      @payload[:answers].concat(answered.map { |reads| [reads.first.name, reads.size] })
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received
     end

@@ -13,7 +13,7 @@ module Pipeloader
   #
   # OFFSET 0 keeps the planner from merging the two: each read is planned, and its rows come in the order, as by itself.
   #
-  # Limits: SQL that locks rows, quotes with backslashes or dollars; parameters that are arrays, or of a type that has none.
+  # Limits: SQL that locks rows, or quotes with backslashes or dollars; parameters that differ and are arrays, or long.
   class Shape
     # {OID of a type => OID of its array}: PostgreSQL's own, fixed for good (pg_type.dat).
     ARRAYS = {
@@ -32,19 +32,23 @@ module Pipeloader
 
     # @param name [String, nil] under which +sql+ is prepared: it stays what it is as long as the server knows it
     # @param description [Statement::Description]
-    def initialize(sql, name, description)
+    # @param arrays [Hash] as ARRAYS, of other types; what isn't known yet, may be added
+    def initialize(sql, name, description, arrays)
       @sql = sql
       @name = name
       @description = description
       @types = description.types
+      @arrays = arrays
       @sqls = {} # {[0] => "SELECT …"}
     end
 
+    # OIDs of types of which we don't know whether there are arrays of them.
+    def unknown_types = @types.reject { |type| ARRAYS.key?(type) || @arrays.key?(type) }
+
     # Whether it can be wrapped at all.
     def wraps?
-      return @wraps unless @wraps.nil?
-
-      @wraps = @types.any? && !ALONE.match?(@sql) && @types.all? { |type| ARRAYS.key?(type) }
+      @wraps = @types.any? && !ALONE.match?(@sql) if @wraps.nil?
+      @wraps
     end
 
     # Their names.
@@ -54,13 +58,15 @@ module Pipeloader
     def give_up = @wraps = false
 
     # @param rows [Array<Array>] the parameters of each read
-    # @return [Wrapped] one statement for all of them
+    # @return [Wrapped, nil] one statement for all of them; nil if there is no array of what differs
     def wrap(rows)
       varying = varying_in(rows)
+      return unless varying.all? { |index| array_type(index).positive? }
+
       order = varying + ((0...@types.size).to_a - varying)
       Wrapped.new(@sqls[varying] ||= sql_for(varying, order),
                   order.map { |index| varying.include?(index) ? array_of(rows, index) : rows.first[index] },
-                  order.map { |index| varying.include?(index) ? ARRAYS.fetch(@types[index]) : @types[index] })
+                  order.map { |index| varying.include?(index) ? array_type(index) : @types[index] })
     end
 
     # Of one statement for many: +types+ are the OIDs of its parameters.
@@ -70,6 +76,8 @@ module Pipeloader
 
     ENCODER = PG::TextEncoder::Array.new
     private_constant :ENCODER
+
+    def array_type(index) = ARRAYS[@types[index]] || @arrays.fetch(@types[index], 0)
 
     # @return [Array<Integer>] which parameters differ from read to read, by index
     def varying_in(rows)

@@ -66,7 +66,7 @@ module Pipeloader
       @cache_flags = cache_flags
       @entries = execution.reject { |key, value| Snapshot.counter?(key, value) || blank?(value) }
                           .transform_values { |value| keep(value) }
-      @instances = instances_in(execution).dup
+      @instances = instances_in(execution).to_h
       @attributes = @instances.transform_values { |instance| attributes_of(instance).dup }
     end
 
@@ -111,46 +111,61 @@ module Pipeloader
         gone = was.keys - now.keys
         next if changed.empty? && gone.empty?
 
-        theirs = attributes_of(instances_in(execution)[name] ||= @instances[name].class.new)
+        theirs = attributes_of((instances_in(execution) || begin_in(execution))[name] ||= @instances[name].class.new)
         theirs.merge!(changed)
         gone.each { |key| theirs.delete(key) }
       end
     end
 
-    # {Current => #<Current>}
+    # {Current => #<Current>}; nil where none was ever asked for
     def instances_in(execution)
-      return execution[:current_attributes_instances] ||= {} unless ActiveSupport::ExecutionContext.const_defined?(:Record)
+      execution[:current_attributes_instances] ||
+        (context = execution[:active_support_execution_context]).respond_to?(:current_attributes_instances) &&
+          context.current_attributes_instances || nil
+    end
 
-      (execution[:active_support_execution_context] ||= ActiveSupport::ExecutionContext::Record.new).current_attributes_instances
+    def begin_in(execution)
+      return execution[:current_attributes_instances] = {} unless ActiveSupport::ExecutionContext.const_defined?(:Record)
+
+      (execution[:active_support_execution_context] = ActiveSupport::ExecutionContext::Record.new).current_attributes_instances
     end
 
     # {user: #<User>, …}
     def attributes_of(instance) = instance.instance_variable_get(:@attributes)
 
-    def keep(value)
+    # What +value+ is to us, worked out once for each class: this is asked of all that is there, whenever a fiber parks or ends.
+    def kind(value) = KINDS[value.class] ||= kind_of(value)
+
+    def kind_of(value)
       case value
-      when Array, Set then Container.new(value, value.dup)
-      when Hash
+      when Array then :array
+      when Hash then :hash
+      when Set then :set
+      when *REGISTRIES then :object
+      else :plain
+      end
+    end
+
+    def keep(value)
+      case kind(value)
+      when :array, :set then Container.new(value, value.dup)
+      when :hash
         Container.new(value, value.transform_values { |it| it.is_a?(ActiveSupport::CurrentAttributes) ? keep(it) : it })
-      when *REGISTRIES then keep_object(value)
+      when :object
+        Container.new(value, variables_of(value).to_h { |name| [name, keep(value.instance_variable_get(name))] })
       else value
       end
     end
 
-    def keep_object(object)
-      Container.new(object, variables_of(object).to_h { |name| [name, keep(object.instance_variable_get(name))] })
-    end
-
     def same?(value, was)
       return value.equal?(was) unless was.is_a?(Container)
+      return false unless value.instance_of?(was.object.class)
 
-      case value
-      when Array then was.content.is_a?(Array) && same_items?(value, was.content)
-      when Hash then was.object.is_a?(Hash) && same_pairs?(value, was.content)
-      when Set then value == was.content
-      else
-        value.instance_of?(was.object.class) &&
-          was.content.all? { |name, it| same?(value.instance_variable_get(name), it) }
+      case kind(value)
+      when :array then same_items?(value, was.content)
+      when :hash then same_pairs?(value, was.content)
+      when :set then value == was.content
+      else same_variables?(value, was.content)
       end
     end
 
@@ -159,6 +174,7 @@ module Pipeloader
       items.size == others.size && items.all? { |item| item.equal?(others[index += 1]) }
     end
 
+    # (Hash#all? would make an Array of each pair.)
     def same_pairs?(pairs, others)
       matched = 0
       pairs.each do |key, value|
@@ -170,26 +186,41 @@ module Pipeloader
       matched == others.size || matched == others.count { |_, was| !blank?(was) }
     end
 
+    def same_variables?(object, others)
+      others.each { |name, was| return false unless same?(object.instance_variable_get(name), was) }
+      true
+    end
+
     # As if it weren't there.
     def blank?(value)
-      case value
-      when nil then true
-      when Container then blank?(value.content)
-      when Array, Set then value.empty?
-      when Hash then blank_values?(value)
-      when *REGISTRIES then variables_of(value).all? { |name| !(it = value.instance_variable_get(name)) || blank?(it) }
-      else false
+      return true if value.nil?
+
+      case kind(value)
+      when :array, :set then value.empty?
+      when :hash then blank_values?(value)
+      when :object then blank_object?(value)
+      else value.is_a?(Container) && blank?(value.content)
       end
     end
 
-    # (Hash#all? would make an Array of each pair.)
     def blank_values?(pairs)
-      pairs.each_value { |value| return false unless blank?(value) }
+      pairs.each_value { |value| return false unless value.nil? || blank?(value) }
+      true
+    end
+
+    def blank_object?(object)
+      variables_of(object).each do |name|
+        value = object.instance_variable_get(name)
+        return false unless !value || blank?(value)
+      end
       true
     end
 
     # (Each instance has all of them from the start.)
     def variables_of(object) = (VARIABLES[object.class] ||= object.instance_variables)
+
+    KINDS = {}.compare_by_identity
+    private_constant :KINDS
 
     VARIABLES = {} # rubocop:disable Style/MutableConstant
     private_constant :VARIABLES

@@ -143,14 +143,22 @@ class CoalescedTest < PipeloaderTest
     end
   end
 
-  # No array of them is known to us.
+  # Which arrays there are of them is asked once, along with the second burst.
   def test_types_of_ones_own
     connection.execute("CREATE TYPE mood AS ENUM ('sad', 'happy'); CREATE DOMAIN positive AS integer CHECK (VALUE > 0)")
-    assert_single(%w[sad happy]) { |value| ask("SELECT $1::mood::text", value) }
-    # (Its parameter is the domain's base type, or the domain: that's PostgreSQL's to say.)
-    assert_alike([1, 2, -1]) { |value| ask("SELECT $1::positive AS n", value) }
+    connection.execute("CREATE EXTENSION IF NOT EXISTS citext")
+    { "mood" => %w[sad happy], "citext" => %w[A a], "int4range" => ["[1,2)", "empty"] }.each do |type, values|
+      schema = schemas_of(2).last
+      events = WireCounter.events("burst.pipeloader") do
+        3.times { answers_of(schema, values) { |value| ask("SELECT $1::#{type} = $1::#{type} AS same, $1::#{type} AS value", value) } }
+      end
+      assert_equal [[2, 2], [2, 3], [2, 1]], events.map { |event| [event[:reads].size, event[:statements]] }, type
+      assert_one(values) { |value| ask("SELECT $1::#{type} = $1::#{type} AS same, $1::#{type} AS value", value) }
+    end
+    assert_alike([1, -1, 2]) { |value| ask("SELECT $1::positive AS n", value) }
   ensure
     connection.execute("DROP TYPE mood; DROP DOMAIN positive")
+    connection.reconnect!
   end
 
   def test_arrays_and_bytes_stay_single
@@ -371,7 +379,7 @@ class CoalescedTest < PipeloaderTest
       "SELECT * FROM planned WHERE parent = $1 ORDER BY id LIMIT 3" => "Index Scan|Bitmap", "SELECT count(*) FROM planned WHERE parent = $1" => "Index|Bitmap"
     }.each do |sql, scan|
       [3, 10_000].each do |reads|
-        wrapped = Pipeloader::Shape.new(sql, "a1", Pipeloader::Statement::Description.new([23], [])).wrap(Array.new(reads) { |n| [n] })
+        wrapped = Pipeloader::Shape.new(sql, "a1", Pipeloader::Statement::Description.new([23], []), {}).wrap(Array.new(reads) { |n| [n] })
         plan = wrapped.sql.sub("$1", "'#{wrapped.params.first}'::int[]")
         plan = connection.select_values("EXPLAIN #{plan}").join("\n")
         assert_match(/#{scan}/, plan)

@@ -230,11 +230,14 @@ module Pipeloader
       # The Shape of +sql+, if the server has told what it takes.
       def pipeloader_shape(sql) = @pipeloader_shapes&.[](sql_key(sql))
 
+      # {OID => OID of its array}, of types that aren't PostgreSQL's own
+      def pipeloader_array_types = @pipeloader_array_types ||= {}
+
       # @param statement [Statement] which was described
       def pipeloader_learn_shape(statement)
         @pipeloader_shapes = {} if @pipeloader_shapes.nil? || @pipeloader_shapes.size >= SHAPES
         sql = statement.described_sql || statement.sql
-        @pipeloader_shapes[sql_key(sql)] = Shape.new(sql, statement.name, statement.description)
+        @pipeloader_shapes[sql_key(sql)] = Shape.new(sql, statement.name, statement.description, pipeloader_array_types)
       end
 
       private
@@ -245,6 +248,7 @@ module Pipeloader
         fiber, Thread.current[ResolverFiber::KEY] = ResolverFiber.current, nil
         gathering, @pipeloader_gathering = @pipeloader_gathering, nil
         @pipeloader_cut_short = false
+        @pipeloader_shapes = @pipeloader_array_types = nil
         super
       ensure
         Thread.current[ResolverFiber::KEY] = fiber
