@@ -379,8 +379,9 @@ class InterruptTest < WireCase
       next unless (seen += 1) == point
 
       noting.call("#{event.path.delete_prefix(LIB)}:#{event.lineno}")
-      # From another thread, as they all come: `handle_interrupt` is heeded.
-      Thread.new { STRIKES.fetch(strike).call(thread) }.join
+      # From another thread, as they all come: `handle_interrupt` is heeded. (Not `join`: that blocks, and may let others go on.)
+      striker = Thread.new { STRIKES.fetch(strike).call(thread) }
+      Thread.pass while striker.alive?
     end
     trace.enable { yield }
   end
