@@ -154,7 +154,7 @@ class ConnectionTest < WireCase
   def test_never_sent_again_in_a_transaction
     outcomes = assert_alike do |piped|
       outcomes = nil
-      thread = in_gated_thread do
+      thread = waiting_thread do
         Post.transaction do
           outcomes = resolve(piped, 3) { |index| [-> { Tag.find(1).name }, -> { Post.find(1).title }, -> { Post.find(2).title }][index].call }
         end
@@ -172,7 +172,7 @@ class ConnectionTest < WireCase
   end
 
   def test_never_sent_again_in_a_savepoint
-    thread = in_gated_thread do
+    thread = waiting_thread do
       Post.transaction do
         Post.transaction(requires_new: true) { resolve(true, 2) { |index| [-> { Tag.find(1).name }, -> { Post.find(1).title }][index].call } }
       end
@@ -228,7 +228,7 @@ class ConnectionTest < WireCase
   # A read that was answered before the connection broke says nothing about the connection.
   def test_a_broken_connection_is_not_trusted_again
     outcomes = assert_alike do |piped|
-      thread = in_gated_thread do
+      thread = waiting_thread do
         Post.with_connection do |connection|
           read = resolve(piped, 2) { |index| index.zero? ? Tag.find(1).name : connection.select_value("SELECT 1 FROM pg_advisory_xact_lock(33)") }
           # Not to be repeated, so that ActiveRecord looks first whether the connection is alive.
@@ -566,19 +566,7 @@ class ConnectionTest < WireCase
   end
 
   # A response in a thread of its own, which begins when `wakeup_gate` is called.
-  def respond(piped, fields, &block) = in_gated_thread { resolve(piped, fields, &block) }
-
-  def in_gated_thread
-    start = Queue.new
-    thread = in_thread do
-      start.pop
-      yield
-    ensure
-      release
-    end
-    thread.define_singleton_method(:wakeup_gate) { start << true }
-    thread
-  end
+  def respond(piped, fields, &block) = waiting_thread { resolve(piped, fields, &block) }
 
   # Locks the table at once, and kills the first that waits for it.
   def killing_waiter(table)
@@ -619,14 +607,6 @@ class ConnectionTest < WireCase
   def rows(connection, sql, value)
     bind = ActiveRecord::Relation::QueryAttribute.new("value", value, ActiveModel::Type::Integer.new)
     connection.select_all(sql, "Rows", [bind], preparable: true).rows
-  end
-
-  def make_shifting
-    side.exec(<<~SQL)
-      DROP TABLE IF EXISTS shifting;
-      CREATE TABLE shifting (id int, extra int);
-      INSERT INTO shifting VALUES (1, 10), (2, 20)
-    SQL
   end
 
   def shifting(piped, connection)
