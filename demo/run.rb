@@ -119,6 +119,7 @@ def fail_with(message, status = 1)
 end
 
 begin
+  trap("INT", "DEFAULT")
   exit Demo::Run.new(Demo::Options.parse(ARGV)).call
 rescue OptionParser::ParseError, Demo::Problem, PrivateCluster::Error => e
   fail_with e.message

@@ -250,6 +250,24 @@ class DemoTest < PipeloaderTest
     end
   end
 
+  # Ctrl-C while it is being set up, or loaded, whatever of it.
+  def test_an_interrupt_before_it_has_begun
+    Dir.mktmpdir do |folder|
+      File.write("#{folder}/strike.rb", <<~RUBY)
+        module Strike
+          def system(*) = ENV["STRIKE"] == "setup" ? strike : true
+          def require(name) = ENV["STRIKE"] == name ? strike : super
+          def strike = Process.kill("INT", Process.pid) && sleep
+        end
+        Object.prepend(Strike)
+      RUBY
+      %w[optparse setup bundler/setup active_record pipeloader].each do |point|
+        env = { "STRIKE" => point, "RUBYOPT" => "#{ENV.fetch("RUBYOPT", "")} -r#{folder}/strike" }
+        assert_equal ["", "bin/demo: interrupted\n", 130], demo("narrow", program: "bin/demo", env: env), point
+      end
+    end
+  end
+
   # Without the sample database, which tests don't fetch, there is still the way to it.
   def test_a_whole_run
     # bin/test fetches the data; a bare `rake test` may be without.

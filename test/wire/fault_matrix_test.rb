@@ -1,20 +1,12 @@
 # frozen_string_literal: true
 
-require_relative "wire_case"
+require_relative "both_ways"
 
 # Fault × position × transaction × prepared or not, beyond those of faults_test: faults that another session causes, every
 # SQLSTATE that ActiveRecord has a class for, types that it doesn't know. Each cell is run without Pipeloader and with it:
 # what each field got (class, message, SQLSTATE, SQL, binds), and what state the transaction is in, must be equal.
 class FaultMatrixTest < WireCase
-  class Prepared < ActiveRecord::Base
-    self.abstract_class = true
-    establish_connection(TestDatabase.hash)
-  end
-
-  class Unprepared < ActiveRecord::Base
-    self.abstract_class = true
-    establish_connection(TestDatabase.hash(prepared_statements: false))
-  end
+  include BothWays
 
   FIELDS = 5
   POSITIONS = { first: [0], middle: [2], last: [4], all: [0, 1, 2, 3, 4] }.freeze
@@ -193,11 +185,5 @@ class FaultMatrixTest < WireCase
     yield
   ensure
     $stderr = was
-  end
-
-  def state_of(model)
-    connection = model.lease_connection
-    [connection.open_transactions, connection.current_transaction.state&.then { |state| [state.invalidated?, state.rolledback?] },
-     connection.raw_connection.transaction_status]
   end
 end

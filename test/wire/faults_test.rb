@@ -1,19 +1,11 @@
 # frozen_string_literal: true
 
-require_relative "wire_case"
+require_relative "both_ways"
 
 # Fault × position × transaction × prepared or not: what every field gets, and what state the connection is in
 # afterwards, is what a run without Pipeloader gives.
 class FaultsTest < WireCase
-  class Prepared < ActiveRecord::Base
-    self.abstract_class = true
-    establish_connection(TestDatabase.hash)
-  end
-
-  class Unprepared < ActiveRecord::Base
-    self.abstract_class = true
-    establish_connection(TestDatabase.hash(prepared_statements: false))
-  end
+  include BothWays
 
   # {fault => [SQL, value, session setting]}
   FAULTS = {
@@ -270,12 +262,6 @@ class FaultsTest < WireCase
     around.call(model) { result = [yield, state_of(model)] }
     model.release_connection
     result
-  end
-
-  def state_of(model)
-    connection = model.lease_connection
-    [connection.open_transactions, connection.current_transaction.state&.then { |state| [state.invalidated?, state.rolledback?] },
-     connection.raw_connection.transaction_status]
   end
 
   def assert_backtraces(errors)

@@ -436,25 +436,4 @@ class InterruptTest < WireCase
       assert_right(*tagged_request)
     end
   end
-
-  # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
-  def assert_no_stray_backends
-    strays = nil
-    20.times do
-      GC.start
-      break if (strays = server_pids - pooled_pids - @sides.each_value.map(&:backend_pid)).empty?
-    end
-    assert_empty strays, "#{pooled_pids.size} connections in pools, and others that live on"
-  end
-
-  def server_pids
-    side(:monitor).exec("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'").values.flatten.map(&:to_i)
-  end
-
-  # (Other tests' models have pools of their own.)
-  def pooled_pids
-    pools = ActiveRecord::Base.connection_handler.each_connection_pool.to_a
-    connections = pools.flat_map(&:connections).filter_map { |adapter| raw(adapter) }
-    connections.filter_map { |connection| connection.backend_pid if connection.status == PG::CONNECTION_OK }
-  end
 end

@@ -201,7 +201,7 @@ class MeaningTest < WireCase
           assert_alike("by field #{writer}") do |piped|
             side.exec("UPDATE posts SET likes = 1 WHERE id = 1; DELETE FROM posts WHERE title = 'new'")
             post = GatedPost.find(1)
-            outcomes = in_a_transaction(transaction) do
+            outcomes = rolled_back_if(transaction) do
               resolve(piped, 4) { |index| index == writer ? write.call(post) : select("SELECT likes, (SELECT count(*) FROM posts) - 12 FROM posts WHERE id = 1 AND #{index} >= 0") }
             end
             [outcomes, side.exec("SELECT likes FROM posts WHERE id = 1").values]
@@ -296,7 +296,7 @@ class MeaningTest < WireCase
 
   def test_a_read_only_transaction
     outcomes = assert_alike do |piped|
-      in_a_transaction(true) do
+      rolled_back do
         Gated.with_connection { |connection| connection.execute("SET TRANSACTION READ ONLY") }
         states(resolve(piped, 3) { |index| index == 1 ? select("SELECT enter('no')") : GatedPost.find(index + 1).title })
       end
@@ -343,7 +343,7 @@ class MeaningTest < WireCase
     define_method(:"test_load_async_in_a_transaction_#{executor || "without_executor"}") do
       with_executor(executor) do
         outcomes = assert_alike do |piped|
-          in_a_transaction(true) do
+          rolled_back do
             GatedPost.where(id: 1).update_all(title: "changed")
             resolve(piped, 3) { |index| index.odd? ? GatedPost.find(1).title : GatedPost.where(id: 1).load_async.map(&:title) }
           end
@@ -506,18 +506,12 @@ class MeaningTest < WireCase
 
   def states(outcomes) = outcomes.map { |outcome| outcome.is_a?(Failure) ? outcome.sqlstate : outcome }
 
-  def assert_alike(message = nil)
-    plain, piped = [false, true].map { |with| yield(with).tap { release } }
-    assert_equal plain, piped, message
-    piped
-  end
-
   def assert_volatile_alike(sql, transaction, reader, read, cache: false)
     assert_alike("#{reader} #{transaction}") do |piped|
       side.exec("TRUNCATE journal; ALTER SEQUENCE numbers RESTART; ALTER SEQUENCE journal_id_seq RESTART")
       Gated.with_connection do |connection|
         connection.select_value("SELECT 1") # a connection that isn't connected isn't cached, either
-        outcomes = in_a_transaction(transaction) do
+        outcomes = rolled_back_if(transaction) do
           outcomes = cached(cache) { resolve(piped, 4) { |index| read.call(connection, sql.call(index)) } }
           [outcomes, state_of(connection)]
         end
@@ -526,17 +520,6 @@ class MeaningTest < WireCase
         connection.disconnect!
       end
     end
-  end
-
-  def in_a_transaction(really)
-    return yield unless really
-
-    result = nil
-    Gated.transaction do
-      result = yield
-      raise ActiveRecord::Rollback
-    end
-    result
   end
 
   def cached(really, &block) = really ? Gated.cache(&block) : yield
@@ -581,15 +564,5 @@ class MeaningTest < WireCase
   ensure
     ActiveRecord.instance_variable_set(:@db_warnings_action, was)
     ActiveRecord::Base.logger = logger
-  end
-
-  def waiting_thread
-    start = Queue.new
-    thread = in_thread do
-      start.pop
-      yield
-    end
-    thread.define_singleton_method(:wakeup_gate) { start << true }
-    thread
   end
 end

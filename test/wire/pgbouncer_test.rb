@@ -471,21 +471,6 @@ class PgbouncerTest < WireCase
   # SQLSTATEs of failures, values of the rest.
   def states(outcomes) = outcomes.map { |outcome| outcome.is_a?(Failure) ? outcome.sqlstate : outcome }
 
-  def rolled_back
-    result = nil
-    GatedPost.transaction do
-      result = yield
-      raise ActiveRecord::Rollback
-    end
-    result
-  end
-
-  def assert_alike
-    plain, piped = [false, true].map { |with| yield(with).tap { release } }
-    assert_equal plain, piped
-    piped
-  end
-
   # While the block runs, the server connection that was used last is somebody else's.
   def on_another_server
     holder = hold_a_server
@@ -515,17 +500,6 @@ class PgbouncerTest < WireCase
   end
 
   def forget_names = bouncer.connect.tap { |it| it.exec("DEALLOCATE ALL") }.close
-
-  # A thread that begins when `wakeup_gate` is called.
-  def waiting_thread
-    start = Queue.new
-    thread = in_thread do
-      start.pop
-      yield
-    end
-    thread.define_singleton_method(:wakeup_gate) { start << true }
-    thread
-  end
 
   # Returns when PgBouncer has that many clients for which it has no server.
   def await_clients(count)

@@ -279,10 +279,4 @@ class ReplicaTest < WireCase
   end
 
   def states(outcomes) = outcomes.map { |outcome| outcome.is_a?(Failure) ? outcome.sqlstate : outcome }
-
-  def assert_alike
-    plain, piped = [false, true].map { |with| yield(with).tap { release } }
-    assert_equal plain, piped
-    piped
-  end
 end

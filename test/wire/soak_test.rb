@@ -188,21 +188,4 @@ class SoakTest < WireCase
   rescue Mishap, Stop
     :struck
   end
-
-  # Connections that nobody knows of any more are ended, if by nothing else, by the garbage collector.
-  def assert_no_stray_backends
-    strays = nil
-    20.times do
-      GC.start
-      pools = ActiveRecord::Base.connection_handler.each_connection_pool.to_a # (other tests' models have some, too)
-      known = pools.flat_map(&:connections).filter_map { |adapter| raw(adapter) }
-      known = [*known, *@sides.values].reject { |it| it.finished? || it.status != PG::CONNECTION_OK }.map(&:backend_pid)
-      break if (strays = backends - known).empty?
-    end
-    assert_empty strays, "connections that nobody knows of"
-  end
-
-  def backends
-    side(:monitor).exec("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'").values.flatten.map(&:to_i)
-  end
 end

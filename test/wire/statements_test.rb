@@ -161,10 +161,6 @@ class StatementsTest < WireCase
     assert_equal(order.map { |it| [it * 10, ((it + 3) % 10) * 10] }, outcomes)
   end
 
-  def make_shifting
-    side.exec("DROP TABLE IF EXISTS shifting; CREATE TABLE shifting (id int, extra int); INSERT INTO shifting VALUES (1, 10), (2, 20)")
-  end
-
   # What a field reads: rows of the table, and what it is told of the session.
   def look(connection, index)
     table = rows(connection, "SELECT * FROM shifting WHERE id >= $1 ORDER BY id", index % 2)
@@ -196,7 +192,7 @@ class StatementsTest < WireCase
       connection.schema_search_path # asks the server once per connection
       FIELDS.times { |index| [look(connection, index), glance(connection, index)] }
       connection.execute("SET pipeloader.probe = 'set'")
-      in_rolled_back(transaction) do
+      rolled_back_if(transaction) do
         resolve(piped, FIELDS) do |index|
           # What a later field reads first is asked for before the command, unlike in a serial run: levels are that.
           before = look(connection, index) if moment == :between
@@ -207,23 +203,6 @@ class StatementsTest < WireCase
     end
   ensure
     release
-  end
-
-  def in_rolled_back(really)
-    return yield unless really
-
-    result = nil
-    Gated.transaction do
-      result = yield
-      raise ActiveRecord::Rollback
-    end
-    result
-  end
-
-  def assert_alike
-    plain, piped = [false, true].map { |with| yield(with).tap { release } }
-    assert_equal plain, piped
-    piped
   end
 
   def assert_new_connection_alike(settings, &block)

@@ -104,6 +104,15 @@ class WireCase < PipeloaderTest
     piped
   end
 
+  # The block runs without Pipeloader and with it; what it returns must be equal.
+  #
+  # @return what it is
+  def assert_alike(message = nil)
+    plain, piped = [false, true].map { |with| yield(with).tap { release } }
+    assert_equal plain, piped, message
+    piped
+  end
+
   @@schemas = {} # {[piped, fields] => schema}
 
   def schema(piped, fields)
@@ -199,11 +208,43 @@ class WireCase < PipeloaderTest
     thread
   end
 
+  # A thread that begins when its `wakeup_gate` is called.
+  def waiting_thread
+    start = Queue.new
+    thread = in_thread do
+      start.pop
+      yield
+    ensure
+      release
+    end
+    thread.define_singleton_method(:wakeup_gate) { start << true }
+    thread
+  end
+
   # Waits for the end of +thread+, whatever the end was.
   def ended?(thread)
     !thread.join(10).nil?
   rescue Exception # rubocop:disable Lint/RescueException
     true
+  end
+
+  # -- transactions and tables -----------------------------------------------------------------------------------------
+
+  # Runs the block in a transaction, of which nothing stays.
+  def rolled_back
+    result = nil
+    Gated.transaction do
+      result = yield
+      raise ActiveRecord::Rollback
+    end
+    result
+  end
+
+  def rolled_back_if(really, &block) = really ? rolled_back(&block) : yield
+
+  # A table whose columns may change.
+  def make_shifting
+    side.exec("DROP TABLE IF EXISTS shifting; CREATE TABLE shifting (id int, extra int); INSERT INTO shifting VALUES (1, 10), (2, 20)")
   end
 
   # -- the pool --------------------------------------------------------------------------------------------------------
@@ -220,6 +261,27 @@ class WireCase < PipeloaderTest
       assert_equal PG::PQTRANS_IDLE, connection.transaction_status, "not idle #{message}"
       assert_nil adapter.pipeloader_gathering, "reads are left gathered #{message}"
     end
+  end
+
+  # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
+  def assert_no_stray_backends
+    strays = nil
+    20.times do
+      GC.start
+      break if (strays = server_pids - known_pids).empty?
+    end
+    assert_empty strays, "connections that nobody knows of"
+  end
+
+  def server_pids
+    side(:monitor).exec("SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND backend_type = 'client backend'").values.flatten.map(&:to_i)
+  end
+
+  # (Other tests' models have pools of their own.)
+  def known_pids
+    pools = ActiveRecord::Base.connection_handler.each_connection_pool.to_a
+    connections = pools.flat_map(&:connections).filter_map { |adapter| raw(adapter) }
+    [*connections, *@sides.values].reject { |it| it.finished? || it.status != PG::CONNECTION_OK }.map(&:backend_pid)
   end
 
   # Without the mark that `raw_connection` leaves: ActiveRecord then no longer reconnects by itself.
