@@ -108,6 +108,7 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/coalescing"
   require "pipeloader/coalesced"
   require "pipeloader/slice"
+  require "pipeloader/cancel_request"
   require "pipeloader/pipeline"
 end
 require "pipeloader/replay"

@@ -278,26 +278,13 @@ module Pipeloader
     def cancel_until_empty
       deadline = now + CLEARING
       until @in_flight.empty? || (left = deadline - now).negative?
-        break unless cancel(left)
+        break unless CancelRequest.deliver(@connection, left)
 
         # (Not #block: that waits for what is unsent, without a limit.)
         @connection.sync_flush
         @connection.consume_input if @connection.socket_io.wait_readable(CANCEL_EVERY)
         take_what_came(clearing: true)
       end
-    end
-
-    # Goes by a connection of its own, which may be as stuck as this one: in a thread, which can be left behind. (A thread
-    # starts with the interrupt mask of the one that makes it, and could never be killed.)
-    #
-    # @return whether it is known to be over: the server (and PgBouncer, from 1.18 on) ends that connection once the signal is
-    #   sent, and a backend that is idle by then forgets it. One on its way would strike what runs next on this connection.
-    def cancel(limit)
-      canceller = Thread.new { Thread.handle_interrupt(Object => :immediate) { @connection.cancel } }
-      canceller.report_on_exception = false
-      canceller.join(limit) ? canceller.value.nil? : false
-    ensure
-      canceller&.kill
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
