@@ -23,6 +23,7 @@ module RaiseOurWarnings
 end
 Warning.extend(RaiseOurWarnings)
 Warning[:deprecated] = true
+[ActiveSupport, ActiveRecord].each { |host| host.deprecator.behavior = :raise }
 
 # Parity first: what a schema answers with Pipeloader must be, byte by byte, what it answers without.
 class PipeloaderTest < Minitest::Test
