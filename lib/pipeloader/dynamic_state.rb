@@ -144,8 +144,11 @@ module Pipeloader
 
       base.execution[:current_attributes_instances] ||= {} if @execution.key?(:current_attributes_instances)
       current_attributes.each do |name, instance|
+        # (ActiveSupport 7.2.0 makes one of CurrentAttributes itself while that is loaded, and it has none.)
+        next unless (attributes = instance.instance_variable_get(:@attributes))
+
         theirs = base.attributes_like(name, instance)
-        each_difference(instance.instance_variable_get(:@attributes), @known_attributes&.[](name) || {}) do |key, value|
+        each_difference(attributes, @known_attributes&.[](name) || {}) do |key, value|
           value.equal?(NONE) ? theirs.delete(key) : theirs[key] = value
         end
       end
