@@ -247,7 +247,7 @@ class PgbouncerTest < WireCase
 
   # Results that nobody reads keep a server connection busy.
   def test_two_databases_with_one_server_connection_each_taken_crosswise
-    through(Bouncer.new(pool_size: 1, query_wait_timeout: 5))
+    through(Bouncer.new(pool_size: 1, query_wait_timeout: 100))
     Crossed.establish_connection(TestDatabase.hash(TestDatabase::SECOND, prepared_statements: false, **bouncer.hash))
     Crossed.with_connection { |connection| connection.select_value("SELECT 1") }
     begin
