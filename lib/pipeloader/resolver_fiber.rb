@@ -72,11 +72,12 @@ module Pipeloader
       @job = outer
     end
 
-    # Lets the other fibers go on, under their own dynamic state.
+    # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits
+    # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.)
     def away(&block)
       @taken = @state.set_aside
       @run.left(self)
-      FieldPosition.keep(&block)
+      without_parking { FieldPosition.keep(&block) }
     ensure
       @run.back(self)
       come_back

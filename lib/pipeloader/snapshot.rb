@@ -130,8 +130,8 @@ module Pipeloader
       (execution[:active_support_execution_context] = ActiveSupport::ExecutionContext::Record.new).current_attributes_instances
     end
 
-    # {user: #<User>, …}
-    def attributes_of(instance) = instance.instance_variable_get(:@attributes)
+    # {user: #<User>, …} (ActiveSupport 7.2.0 makes one of CurrentAttributes itself while that is loaded, and it has none.)
+    def attributes_of(instance) = instance.instance_variable_get(:@attributes) || {}
 
     # What +value+ is to us, worked out once for each class: this is asked of all that is there, whenever a fiber parks or ends.
     def kind(value) = KINDS[value.class] ||= kind_of(value)

@@ -55,9 +55,9 @@ class EnginesTest < PipeloaderTest
     %i[thread fiber].each do |level|
       define_method(:"test_async_dataloader_#{level}") do
         ActiveSupport::IsolatedExecutionState.isolation_level = level
-        # Without us, AsyncDataloader can't share the connection that all fibers have under :thread isolation.
-        plain, piped = Schemas.make { use GraphQL::Dataloader::AsyncDataloader }
-        assert_engine([level == :fiber ? plain : Schemas.pair.first, piped])
+        # Without us, AsyncDataloader can't share the connection that all fibers have under :thread isolation; under :fiber,
+        # each reads by its own, and whose error comes first is for the server to say.
+        assert_engine([Schemas.pair.first, Schemas.make { use GraphQL::Dataloader::AsyncDataloader }.last])
       ensure
         give_connections_back
         ActiveSupport::IsolatedExecutionState.isolation_level = :thread

@@ -170,7 +170,8 @@ class SiblingsTest < PipeloaderTest
     assert_equal answers.first, answers.last
   end
 
-  # Queries before a mutation don't see what it writes, those behind it do.
+  # Queries before a mutation don't see what it writes, those behind it do. (Execution::Next runs the queries first, wherever they
+  # stand.)
   def test_mutation_in_a_multiplex
     query = Class.new(GraphQL::Schema::Object) do
       graphql_name "Query"
@@ -188,7 +189,7 @@ class SiblingsTest < PipeloaderTest
       schema.multiplex(operations.map { |text| { query: text } }).map(&:to_h)
     end
     assert_equal answers.first, answers.last
-    assert_equal(%w[post new newer], answers.last.values_at(0, 2, 4).map { |answer| answer["data"]["titles"].first[/\w+/] })
+    assert_equal(Engine::NEXT ? %w[post post post] : %w[post new newer], answers.last.values_at(0, 2, 4).map { |answer| answer["data"]["titles"].first[/\w+/] })
   ensure
     Post.find(1).update!(title: "post 1")
   end

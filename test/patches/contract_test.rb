@@ -33,6 +33,28 @@ class ContractTest < PipeloaderTest
     end
   end
 
+  # What isn't in lib/pipeloader/patches changes no class but ours.
+  def test_patches_alone_change_hosts
+    modules = ObjectSpace.each_object(Module).grep_v(ActiveSupport::Deprecation::DeprecatedConstantProxy)
+    hosts = modules.reject { |it| it.singleton_class? || ours_or_nameless?(it) }
+    assert_operator hosts.size, :>, 1000
+    assert_empty(hosts.flat_map { |host| [host, host.singleton_class] }.select { |host| changed?(host) })
+  end
+
+  LIB = File.expand_path("../../lib/pipeloader/", __dir__)
+  NAME = Module.instance_method(:name)
+
+  # What `use Pipeloader` gives to a schema, and what its dataloader class is made of.
+  OF_SCHEMAS = %w[Pipeloader::Schema Pipeloader::Loader].freeze
+
+  def ours_or_nameless?(host) = NAME.bind_call(host).to_s.match?(/\A(Pipeloader(::|\z)|\z)/)
+
+  def changed?(host)
+    modules = host.ancestors.filter_map { |it| NAME.bind_call(it) }.grep(/\APipeloader::(?!Patches::)/) - OF_SCHEMAS
+    methods = host.instance_methods(false) + host.private_instance_methods(false)
+    modules.any? || methods.any? { |name| host.instance_method(name).source_location&.first.to_s.match?(%r{\A#{LIB}/(?!patches/)}) }
+  end
+
   # Each in a process of its own: a host in which one thing is another.
   CHANGES = {
     "select_all takes a new keyword" => [<<~RUBY, "select_all takes shape"],

@@ -19,6 +19,19 @@ class KeptProcess
   # A port that nobody has at the moment.
   def self.free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
 
+  # The same for a program that somebody else keeps, where there is no +process+.
+  def self.await(what, process = nil)
+    (START_LIMIT * 100).times do
+      if (result = yield)
+        return result
+      end
+      raise Error, "#{what}: the program has ended\n#{process.log}" unless process.nil? || process.alive?
+
+      IO.select(nil, nil, nil, 0.01)
+    end
+    raise Error, "#{what}: not in #{START_LIMIT} s\n#{process&.log}"
+  end
+
   attr_reader :folder, :pid
 
   def initialize(*command, files: {}, environment: {}, ordinary: false)
@@ -38,17 +51,7 @@ class KeptProcess
   # Returns what the block returns, as soon as that isn't false or nil.
   #
   # @param what [String] what is waited for
-  def await(what)
-    (START_LIMIT * 100).times do
-      if (result = yield)
-        return result
-      end
-      raise Error, "#{what}: the program has ended\n#{log}" unless alive?
-
-      IO.select(nil, nil, nil, 0.01)
-    end
-    raise Error, "#{what}: not in #{START_LIMIT} s\n#{log}"
-  end
+  def await(what, &block) = self.class.await(what, self, &block)
 
   # (A zombie that its keeper is about to bury counts as alive.)
   def alive?

@@ -58,6 +58,14 @@ class PrivateCluster
     # Whether there is a server of our own.
     def own? = external_url.nil?
 
+    # What the server of that data folder says of itself, "ready" for one: the eighth line of postmaster.pid, where pg_ctl
+    # looks too.
+    def status(data)
+      File.readlines("#{data}/postmaster.pid")[7]&.strip
+    rescue Errno::ENOENT
+      nil
+    end
+
     # Needed only by who wants the server gone before the process ends.
     def stop
       @current&.stop
@@ -238,18 +246,11 @@ class PrivateCluster
 
     def ready?
       (START_LIMIT * 80).times do
-        return true if status == "ready"
+        return true if PrivateCluster.status("data") == "ready"
         return false if Process.wait(@postmaster, Process::WNOHANG)
         sleep 0.01
       end
       raise Error, "PostgreSQL takes too long to start:\n#{last_words}"
-    end
-
-    # The eighth line of postmaster.pid, where pg_ctl looks too.
-    def status
-      File.readlines("data/postmaster.pid")[7]&.strip
-    rescue Errno::ENOENT
-      nil
     end
 
     def last_words = File.readlines("log").last(10).join
@@ -288,10 +289,6 @@ if $PROGRAM_NAME == __FILE__
   when "--keep"
     $stdout.sync = true
     PrivateCluster::Keeper.new(ARGV[1], ARGV[2].to_i).run
-  when "--serve" # for other processes, over 127.0.0.1: its address on stdout, until stdin is closed
-    puts "postgresql://#{PrivateCluster.user}@127.0.0.1:#{PrivateCluster.port}/#{PrivateCluster.database}?sslmode=disable&gssencmode=disable"
-    $stdout.flush
-    $stdin.read
   when "--bindir"
     begin
       puts PrivateCluster.bindir

@@ -68,7 +68,7 @@ module ReadForms
   parks("records, each, map") { |id| Post.where(id: id..).order(:id).map(&:title) }
   parks("all") { |_id| Tag.order(:id).to_a }
   parks("where of all kinds") { |id| Post.where(likes: 0...9, author_id: [1, nil, id]).where.not(title: "post 9").where("likes + ? > 0", id).order(:id).to_a }
-  parks("or, and, invert_where") { |id| Post.where(id: id).or(Post.where(id: id + 4)).and(Post.where(likes: 0..)).order(:id).to_a + Post.where(id: id..).invert_where.to_a }
+  parks("or, and, invert_where") { |id| Post.where(id: id).or(Post.where(id: id + 4)).and(Post.where(likes: 0..)).order(:id).to_a + Post.where(id: id..).invert_where.order(:id).to_a }
   parks("IN of a subquery") { |id| Post.where(author_id: User.where(id: id).select(:id)).order(:id).to_a }
   parks("FROM a subquery") { |id| Post.from(Post.where(id: id..), :posts).order(:id).to_a }
   parks("WITH") { |id| Post.with(liked: Post.where(id: id..)).from("liked AS posts").order(:id).to_a }
@@ -162,7 +162,7 @@ module ReadForms
   parks("size, empty?, any?, count of an association") { |id| Post.find(id).comments.then { |it| [it.size, it.empty?, it.any?, it.count, it.many?, it.none?] } }
   parks("length of an association") { |id| Post.find(id).comments.then { |it| [it.length, it.size, it.empty?, it.count] } }
   parks("ids of an association") { |id| Post.find(id).then { |post| [post.comment_ids, post.tag_ids] } }
-  parks("relations of an association") { |id| Post.find(id).comments.then { |it| [it.where(score: 5..).to_a, it.find_by(score: 3), it.pluck(:id), it.sum(:score), it.exists?(score: 9), it.reorder(:score).first] } }
+  parks("relations of an association") { |id| Post.find(id).comments.then { |it| [it.where(score: 5..).to_a, it.find_by(score: 3), it.pluck(:id), it.sum(:score), it.exists?(score: 9), it.reorder(:score, :id).first] } }
   parks("find, first, last, include? of an association") { |id| Post.find(3).comments.then { |it| [it.first, it.last, it.second, it.include?(Comment.find(id)), it.exists?(id)] } }
   parks("find missing of an association") { |id| Post.find(1).comments.find(id + 1000) }
   parks("reload of an association") { |id| Post.find(id).comments.then { |it| [it.load.size, it.reload.size, it.reset.size] } }

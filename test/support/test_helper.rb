@@ -2,6 +2,17 @@
 
 $LOAD_PATH.unshift(File.expand_path("../../lib", __dir__)) unless $LOAD_PATH.include?(File.expand_path("../../lib", __dir__))
 
+# A warning from our own code fails the test that caused it, or the loading of the file.
+module RaiseOurWarnings
+  def warn(message, ...)
+    raise "warning: #{message}" if message.match?(%r{(?:\A|/)(?:lib/pipeloader|test/)})
+
+    super
+  end
+end
+Warning.extend(RaiseOurWarnings)
+Warning[:deprecated] = true
+
 require "minitest/autorun"
 require "pg"
 require "pipeloader"
@@ -13,16 +24,7 @@ require_relative "schemas"
 require_relative "wire_counter"
 require_relative "report" if ENV["PIPELOADER_REPORT"]
 
-# A warning from our own code fails the test that caused it.
-module RaiseOurWarnings
-  def warn(message, ...)
-    raise "warning: #{message}" if message.match?(%r{(?:\A|/)(?:lib/pipeloader|test/)})
-
-    super
-  end
-end
-Warning.extend(RaiseOurWarnings)
-Warning[:deprecated] = true
+[ActiveSupport, ActiveRecord].each { |host| host.deprecator.behavior = :raise }
 
 # Parity first: what a schema answers with Pipeloader must be, byte by byte, what it answers without.
 class PipeloaderTest < Minitest::Test

@@ -43,7 +43,8 @@ class InstrumentationTest < PipeloaderTest
 
   def test_what_goes_at_once_carries_no_key
     plain, piped = Schemas.resolve(2) do
-      WireCounter.events("sql.active_record") { Post.connection.execute("SELECT 1"); Post.where(id: 0).update_all(likes: 1) }.map(&:keys)
+      events = WireCounter.events("sql.active_record") { Post.connection.execute("SELECT 1"); Post.where(id: 0).update_all(likes: 1) }
+      events.reject { |event| event[:name] == "SCHEMA" }.map(&:keys) # (as above)
     end
     assert_equal plain, piped
   end

@@ -25,6 +25,9 @@ class LocksTest < WireCase
     def close = nil
   end
 
+  # ActiveRecord's own, under :thread isolation; until 8.0 it is ThreadLoadInterlockAwareMonitor.
+  THREAD_MONITOR = ActiveSupport::Concurrency.const_get(ActiveSupport::Concurrency.constants.grep(/\AThread\w*Monitor\z/).first)
+
   # {kind => makes the resolver: ->(index) { … }}, the lock being made anew for each response.
   SEEN = {
     mutex_synchronize: -> { lock = Mutex.new; ->(index) { lock.synchronize { read(index) } } },
@@ -47,8 +50,8 @@ class LocksTest < WireCase
     monitor_memo: -> { lock = Monitor.new; memo = nil; made = 0; ->(_) { lock.synchronize { memo ||= [read(0), made += 1] } } },
     monitor_mixin: -> { object = Object.new.extend(MonitorMixin); ->(index) { object.synchronize { read(index) } } },
     monitor_mixin_enter: -> { object = Object.new.extend(MonitorMixin); ->(index) { object.mon_enter; begin read(index) ensure object.mon_exit end } },
-    active_support_monitor: -> { lock = ActiveSupport::Concurrency::LoadInterlockAwareMonitor.new; ->(index) { lock.synchronize { read(index) } } },
-    active_support_thread_monitor: -> { lock = ActiveSupport::Concurrency::ThreadLoadInterlockAwareMonitor.new; ->(index) { lock.synchronize { read(index) } } },
+    active_support_monitor: -> { lock = ActiveSupport.deprecator.silence { ActiveSupport::Concurrency::LoadInterlockAwareMonitor.new }; ->(index) { lock.synchronize { read(index) } } },
+    active_support_thread_monitor: -> { lock = THREAD_MONITOR.new; ->(index) { lock.synchronize { read(index) } } },
     logger: -> { log = Logger.new(ReadingDevice.new, formatter: ->(*, text) { text }); ->(index) { log.info("line #{index}"); read(index) } },
     map_compute_if_absent: -> { map = Concurrent::Map.new; made = 0; ->(index) { map.compute_if_absent(index % 2) { [read(index % 2), made += 1] } } },
     map_compute_if_absent_of_one_key: -> { map = Concurrent::Map.new; made = 0; ->(_) { map.compute_if_absent(:key) { [read(0), made += 1] } } },
@@ -90,7 +93,7 @@ class LocksTest < WireCase
   # Owned by the thread, not by the fiber, or by nobody while the block runs.
   FREE = {
     interlock_running: -> { ->(index) { ActiveSupport::Dependencies.interlock.running { read(index) } } },
-    interlock_loading: -> { ->(index) { ActiveSupport::Dependencies.interlock.loading { read(index) } } },
+    interlock_loading: -> { ->(index) { ActiveSupport.deprecator.silence { ActiveSupport::Dependencies.interlock.loading { read(index) } } } },
     share_lock: -> { lock = ActiveSupport::Concurrency::ShareLock.new; ->(index) { index.zero? ? lock.exclusive { read(0) } : lock.sharing { read(index) } } },
     reentrant_read_write_lock: -> { lock = Concurrent::ReentrantReadWriteLock.new; ->(index) { lock.with_write_lock { read(index) } } },
     atom: -> { atom = Concurrent::Atom.new(0); ->(index) { [read(index), atom.swap { |number| number + 1 }] } },
