@@ -21,9 +21,13 @@ module Pipeloader
           prepend(PostgreSQLAdapter)
           SelfTest.run(self)
         end
+        ActiveSupport.on_load(:active_record_sqlite3adapter) { prepend(SQLite3Adapter) }
       end
 
       def install_on_active_record
+        require "pipeloader/inline"
+        require "pipeloader/patches/sqlite3_adapter"
+        require "pipeloader/patches/unsupported_adapter"
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
         ActiveRecord::Relation.prepend(Relation)
