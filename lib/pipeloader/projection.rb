@@ -121,7 +121,7 @@ module Pipeloader
     end
 
     # What a relation may have been given, for its rows to be whole rows of its table, each by itself.
-    HARMLESS = %i[where order limit offset joins left_outer_joins references preload includes readonly reordering
+    HARMLESS = %i[where order unscope limit offset joins left_outer_joins references preload includes readonly reordering
                   reverse_order strict_loading skip_query_cache skip_preloading annotate optimizer_hints create_with].freeze
     private_constant :HARMLESS
 
