@@ -5,9 +5,9 @@
 #
 #   ruby example/bench_columns.rb [rounds]
 #
-# Bytes are counted by a proxy on the wire; times are medians of executes that take turns, without it (RTT 0). The last one, whose
-# records are there already, is what graphql-ruby itself takes: no projection can go below it. Planning is what the projection does for
-# each execute of a document that is known: measured apart, as it is too little to be seen in the whole.
+# Bytes are counted by a proxy on the wire; times are medians of executes that take turns, without it (RTT 0). The last one,
+# whose records are there already, is what graphql-ruby itself takes: no projection can go below it. Planning is what the
+# projection does for each execute of a document that is known: measured apart, as it is too little to be seen in the whole.
 
 ENV["BUNDLE_GEMFILE"] ||= File.expand_path("../Gemfile", __dir__)
 system(File.expand_path("../bin/setup", __dir__)) || exit(1)
@@ -32,7 +32,7 @@ class BroadRow < ActiveRecord::Base
       COLUMNS.times { |i| i.even? ? t.string("text#{i}") : t.bigint("number#{i}") }
     end
     insert_all!(Array.new(ROWS) do |row|
-      filler = COLUMNS.times.to_h { |i| i.even? ? ["text#{i}", ((i + 97) % 26 + 97).chr * 58] : ["number#{i}", row * 1_000_000_007] }
+      filler = COLUMNS.times.to_h { |i| i.even? ? ["text#{i}", "x" * 58] : ["number#{i}", row * 1_000_000_007] }
       { title: "title #{row}", likes: row, **filler }
     end)
     connection.execute("ANALYZE #{table_name}")

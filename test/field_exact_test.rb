@@ -466,6 +466,14 @@ class OpaqueTest < ProjectionTest
     assert_reads({ "works" => [nil], "reviews" => %w[id work_id text] }, "{ specials { title reviews { text } } }", special(type))
   end
 
+  # Told by the file, and not by the name.
+  def test_method_in_a_module_of_graphql_rubys
+    assert_equal "InTheirs: `authorized?` on GraphQL::OursNow", Pipeloader::PlainType.objection(work_type("InTheirs") { extend GraphQL::OursNow })
+    assert_nil Pipeloader::PlainType.objection(work_type("InNone"))
+  end
+
+  GraphQL.const_set(:OursNow, Module.new { def authorized?(object, _context) = object.body })
+
   def test_type_with_a_constructor
     type = special_type("Constructed") { def initialize(object, context) = super.tap { object.body } }
     assert_reads({ "works" => [nil] }, "{ specials { title } }", special(type))
@@ -645,7 +653,6 @@ class MissTest < ProjectionTest
     end
   end
 
-  # The role that the rows came from is asked, and not the one that is in force when the column is read.
   def test_composite_key
     results = []
     pair = schemas do
@@ -657,6 +664,17 @@ class MissTest < ProjectionTest
     missed = WireCounter.events("projection_miss.pipeloader") { pair.each { |schema| execute("{ kept { label } probe }", schema) } }
     assert_equal [1, ["hint 1", "hint 2", "hint 3", "hint 4"]], [missed.size, results.last]
     assert_equal(*results)
+  end
+
+  def test_ignored_columns
+    model = Class.new(ActiveRecord::Base) { self.table_name = "works"; self.inheritance_column = nil; self.ignored_columns += ["body"]; def self.name = "Draft" }
+    type = work_type("Ignorant") { field :seen, String, selects: []; def seen = object.attributes.keys.join(" ") }
+    pair = schemas do
+      field :drafts, [type], null: false
+      define_method(:drafts) { model.order(:id) }
+    end
+    answer = assert_same_answer("{ drafts { title seen } }", pair)
+    refute_includes answer["data"]["drafts"].first["seen"], "body"
   end
 
   # It learns of a dropped column when PostgreSQL says so, and asks again for whole rows.

@@ -1,27 +1,29 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Who defines a method: graphql-ruby, ActiveRecord, Ruby, or somebody whose code we can't see through.
+  # Whether a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
+  # by the file that defines it, as anyone may open their modules.
   module Host
     RUBY = [Class, Module, Object, Kernel, BasicObject].freeze
-    private_constant :RUBY
+
+    # (Each has its VERSION in a file of its own folder.)
+    FOLDERS = [GraphQL, ActiveRecord, ActiveModel].to_h do |gem|
+      [gem, "#{File.dirname(gem.const_source_location(:VERSION).first)}/"]
+    end.freeze
+    private_constant :RUBY, :FOLDERS
 
     class << self
       #: (Method | UnboundMethod) -> bool
-      def graphql?(method) = RUBY.include?(method.owner) || of?(method.owner, "GraphQL::")
+      def graphql?(method) = ruby?(method) || in?(method, GraphQL)
 
       #: (Method | UnboundMethod) -> bool
-      def active_record?(method)
-        RUBY.include?(method.owner) || of?(method.owner, "ActiveRecord::") || of?(method.owner, "ActiveModel::")
-      end
+      def active_record?(method) = ruby?(method) || in?(method, ActiveRecord) || in?(method, ActiveModel)
 
       private
 
-      # (The owner of a class method is a module that the class is extended by, or the singleton class of an ancestor.)
-      def of?(owner, namespace)
-        name = owner.singleton_class? ? owner.inspect[/\A#<Class:(.*)>\z/, 1] : owner.name
-        name.to_s.start_with?(namespace)
-      end
+      def ruby?(method) = RUBY.include?(method.owner)
+
+      def in?(method, gem) = method.source_location&.first.to_s.start_with?(FOLDERS.fetch(gem))
     end
   end
 end

@@ -11,7 +11,7 @@ module Pipeloader
     module RelationProjection
       # Takes note of what is asked of its records.
       def pipeloader_expect(demand)
-        return records.each { |record| demand.meet(record) } if @loaded && @pipeloader_flight.nil?
+        return records.each { |record| demand.meet(record) } if @loaded && @future_result.nil? && @pipeloader_flight.nil?
 
         @pipeloader_demand = @pipeloader_demand ? @pipeloader_demand.and(demand) : demand
       end
