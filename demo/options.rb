@@ -15,7 +15,7 @@ module Demo
     NAMES = %w[narrow wide aggregates].freeze
     LONGEST_RTT = 100
 
-    attr_reader :names, :rtts, :query, :svg, :help
+    attr_reader :names, :rtts, :query, :svg, :help, :field_exact
 
     # Raises OptionParser::ParseError, whose message is one line.
     def self.parse(argv) = new.tap { |options| options.send(:parse, argv) }
@@ -23,6 +23,7 @@ module Demo
     def initialize
       @names = NAMES
       @rtts = [0, 1]
+      @field_exact = false
     end
 
     private
@@ -42,6 +43,7 @@ module Demo
         o.on("--rtt MS", Array, "Round-trip times to the server in milliseconds (default: 0,1; try 5)") do |list|
           @rtts = rtts_in(list)
         end
+        o.on("--field-exact", "Read only the columns that a query selects, and show which") { @field_exact = true }
         o.on("--svg FILE", "Draw the timelines into this file too") { |file| @svg = file }
         o.on("-h", "--help", "Show this") { @help = o.help }
       end

@@ -17,6 +17,7 @@ require_relative "progress"
 require_relative "database"
 require_relative "comparison"
 require_relative "report"
+require_relative "columns"
 require_relative "svg"
 
 module Demo
@@ -25,13 +26,12 @@ module Demo
 
   # The demo from the command line to the exit status.
   class Run
-    WAYS = { plain: PlainSchema, piped: PipedSchema }.freeze
-
     def initialize(options, out: $stdout, err: $stderr)
       @options = options
       @out = out
       @progress = Progress.new(err)
       @database = Database.new
+      @ways = { plain: PlainSchema, piped: options.field_exact ? ExactSchema : PipedSchema }
     end
 
     # True if all answers were the same.
@@ -86,17 +86,24 @@ module Demo
       @progress.clear
       @out.puts "Chinook sample database, #{Words.count(@database.rows)} rows · PostgreSQL #{@database.version} · " \
                 "ActiveRecord #{ActiveRecord.version} · graphql #{GraphQL::VERSION}",
-                "The same types, resolvers and models both ways, but for one line in the schema: use Pipeloader",
+                "The same types, resolvers and models both ways, but for one line in the schema: " \
+                "use Pipeloader#{", field_exact: true" if @options.field_exact}",
                 "Query cache on, as in a Rails request; medians of #{Comparison::RUNS.min} to #{Comparison::RUNS.max} runs" \
                 "#{"; round trips counted on the wire" if @options.rtts.any?(&:positive?)}."
     end
 
     def compare(query)
-      comparison = Comparison.new(query, WAYS)
+      comparison = Comparison.new(query, @ways)
       @options.rtts.each { |rtt| @database.at(rtt) { |proxy| time(comparison, rtt, proxy) } }
       @progress.clear
       Report.new(@out, paint: Paint.for(@out)).print(comparison)
+      show_columns(query) if @options.field_exact
       comparison
+    end
+
+    def show_columns(query)
+      lines = @database.at(0.001) { |proxy| Columns.new(PipedSchema, ExactSchema, proxy).lines(query) }
+      @out.puts "", lines
     end
 
     def time(comparison, rtt, proxy)

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Two schemas over the same types, which are as plain as can be, N+1 and all. The second has one line more.
+# Three schemas over the same types, which are as plain as can be, N+1 and all. The others have one line more.
 
 require "graphql/schema" # before GraphQL::Schema::Object
 
@@ -170,4 +170,9 @@ end
 class PipedSchema < GraphQL::Schema
   query Types::Query
   use Pipeloader
+end
+
+class ExactSchema < GraphQL::Schema
+  query Types::Query
+  use Pipeloader, field_exact: true
 end

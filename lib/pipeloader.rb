@@ -18,15 +18,19 @@ module Pipeloader
   DISABLED = :pipeloader_disabled
   private_constant :DISABLED
 
+  @field_exact = false
+
   class << self
     # Called by `use Pipeloader` in a schema. The schema's own dataloader class is kept and extended, in whichever order
     # the two are used.
     #
     # @param fiber_limit [Integer, nil] how many fibers may exist at once; default: the dataloader's own, else 4096
     # @param coalesce [Boolean] whether reads of one SQL text may become one statement (docs/coalescing.md)
+    # @param field_exact [Boolean, nil] whether only the columns that a query selects are read, see docs/projection.md;
+    #   default: Pipeloader.field_exact
     #
-    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool) -> void
-    def use(schema, fiber_limit: nil, coalesce: true)
+    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?) -> void
+    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit is #{fiber_limit.inspect}, but graphql-ruby needs 4 fibers: give more, or none"
       end
@@ -34,6 +38,18 @@ module Pipeloader
       Patches::Locks.install
       schema.singleton_class.prepend(Schema)
       schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce }
+      schema.pipeloader_field_exact = field_exact
+    end
+
+    # Whether schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
+    #
+    #: () -> bool
+    attr_reader :field_exact
+
+    #: (bool) -> bool
+    def field_exact=(on)
+      Patches.install_projection if on
+      @field_exact = on
     end
 
     # Reads inside the block go at once, and take along what other fibers have gathered. For code that holds a lock
@@ -74,6 +90,28 @@ module Pipeloader
     # {fiber_limit: nil, coalesce: true}: its own, or those of the schema that it descends from
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
+    # {[type, field, model] => Footprint}
+    def pipeloader_footprints = @pipeloader_footprints ||= {}
+
+    def pipeloader_field_exact=(on)
+      Patches.install_projection if on
+      @pipeloader_field_exact = on
+    end
+
+    def pipeloader_field_exact?
+      return @pipeloader_field_exact unless @pipeloader_field_exact.nil?
+
+      superclass.respond_to?(:pipeloader_field_exact?) ? superclass.pipeloader_field_exact? : Pipeloader.field_exact
+    end
+
+    # Once.
+    def pipeloader_check_columns
+      return if @pipeloader_columns_checked
+
+      DeclaredColumns.check(self)
+      @pipeloader_columns_checked = true
+    end
+
     def dataloader_class
       base = super
       base < Loader ? base : Loader.over(base, **pipeloader_options)
@@ -112,6 +150,21 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/pipeline"
 end
 require "pipeloader/replay"
+require "pipeloader/field_exact"
+require "pipeloader/host"
+require "pipeloader/plain_field"
+require "pipeloader/plain_type"
+require "pipeloader/plain_model"
+require "pipeloader/declared_columns"
+require "pipeloader/footprint"
+require "pipeloader/conditions"
+require "pipeloader/connection_selection"
+require "pipeloader/demands"
+require "pipeloader/demand"
+require "pipeloader/reach"
+require "pipeloader/projection"
+require "pipeloader/partial_rows"
+require "pipeloader/partial_row"
 require "pipeloader/instrumentation"
 require "pipeloader/log_subscriber"
 require "pipeloader/patches"

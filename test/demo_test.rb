@@ -82,6 +82,7 @@ class DemoTest < PipeloaderTest
     options = Demo::Options.parse(%w[wide --rtt 5,0 --svg x.svg])
 
     assert_equal [%w[wide], [0, 5], "x.svg"], [options.names, options.rtts, options.svg]
+    assert_equal [true, false], [%w[--field-exact], []].map { |given| Demo::Options.parse(given).field_exact }
     assert_equal [0.5], Demo::Options.parse(%w[--rtt 0.5]).rtts
     assert_equal "{ ä }", Demo::Options.parse(["--query", "{ ä }".b]).query
     assert_match(/--rtt MS/, Demo::Options.parse(%w[--help]).help)
@@ -285,6 +286,18 @@ class DemoTest < PipeloaderTest
       assert_balanced File.read("#{folder}/x.svg")
     end
     assert_empty demo_schemas
+  end
+
+  def test_a_run_with_projection
+    return assert_refused(/run bin\/setup --chinook/, "narrow", "--field-exact") unless CHINOOK
+
+    out, err, code = demo("--query", "{ tracks(limit: 3) { name album { title } } }", "--rtt", "0", "--field-exact")
+
+    assert_equal 0, code, err
+    assert_match(/use Pipeloader, field_exact: true/, out)
+    assert_match(/The same answer, byte for byte/, out)
+    assert_match(/^ +albums +2 of 3 +id, title\n +tracks +3 of 9 +id, name, album_id\n/, out)
+    assert_operator(*out[/(\S+) bytes from the server; whole rows are ([\d,]+)/] && [$1, $2].map { |it| it.delete(",").to_i }.then { |exact, whole| [exact, :<, whole] })
   end
 
   def demo_schemas

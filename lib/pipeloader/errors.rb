@@ -7,4 +7,14 @@ module Pipeloader
   # The installed ActiveRecord or graphql-ruby lacks something that parking rests on. Raised while loading, so that
   # an update of a host can never turn pipelining off unseen.
   class IncompatibleHostError < Error; end
+
+  # A read through an adapter that Pipeloader doesn't know, while a response is built. Raised by the read.
+  class UnsupportedAdapterError < Error; end
+
+  # A field says by `selects:` that it reads a column which the table doesn't have. Raised by the first response of its
+  # schema, or by the first that meets the model.
+  class UnknownColumnError < Error; end
+
+  # A column that a projection had left out was read after its row had been deleted. Raised by the attribute's reader.
+  class RowGoneError < Error; end
 end

@@ -15,6 +15,19 @@ module Pipeloader
       end
     end
 
+    # One line per column that a projection had left out and code read all the same:
+    #
+    #     Projection miss (0.9ms)  Work.hidden reads `body`: fetched for 12 records. Declare `selects: %i[body]`
+    def projection_miss(event)
+      payload = event.payload
+      debug do
+        column = payload[:column]
+        format("  %s (%.1fms)  %s reads %s: fetched for %s. Declare %s",
+               color("Projection miss", YELLOW, bold: true), event.duration, payload[:field] || payload[:model].name,
+               column ? "`#{column}`" : "all columns", count(payload[:records], "record"), "`selects: %i[#{column}]`")
+      end
+    end
+
     private
 
     def count(number, word) = "#{number} #{word}#{"s" unless number == 1}"

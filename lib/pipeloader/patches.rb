@@ -10,6 +10,8 @@ module Pipeloader
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
         GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
         GraphQL::Query::Context.prepend(QueryContext)
+        GraphQL::Schema::Field.prepend(FieldSelects)
+        GraphQL::Schema::Object.extend(FieldExact)
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
         # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
@@ -19,13 +21,35 @@ module Pipeloader
           prepend(PostgreSQLAdapter)
           SelfTest.run(self)
         end
+        ActiveSupport.on_load(:active_record_sqlite3adapter) { prepend(SQLite3Adapter) }
       end
 
       def install_on_active_record
+        require "pipeloader/inline"
+        require "pipeloader/patches/sqlite3_adapter"
+        require "pipeloader/patches/unsupported_adapter"
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
         ActiveRecord::Relation.prepend(Relation)
         ActiveRecord::ConnectionAdapters::ConnectionPool.prepend(ConnectionPool)
+      end
+
+      # When a schema, a type or the application first asks for field-exact projection: off, it costs nothing.
+      def install_projection
+        return if @projection
+
+        @projection = true
+        GraphQL::Execution::Interpreter::Runtime.prepend(RuntimeProjection)
+        GraphQL::Execution::FieldResolveStep.prepend(StepProjection) if defined?(GraphQL::Execution::FieldResolveStep)
+        GraphQL::Pagination::RelationConnection.prepend(ConnectionProjection)
+        ActiveSupport.on_load(:active_record) { Patches.install_projection_on_active_record }
+      end
+
+      def install_projection_on_active_record
+        ActiveRecord::Relation.prepend(RelationProjection)
+        ActiveRecord::Associations::Association.prepend(AssociationProjection)
+        ActiveRecord::Base.prepend(RecordProjection)
+        SelfTest.run_on_projection
       end
 
       # What an application may load, or configure, after this gem.
@@ -54,3 +78,10 @@ require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/timeout"
 require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
+require "pipeloader/patches/field_selects"
+require "pipeloader/patches/runtime_projection"
+require "pipeloader/patches/step_projection"
+require "pipeloader/patches/connection_projection"
+require "pipeloader/patches/relation_projection"
+require "pipeloader/patches/association_projection"
+require "pipeloader/patches/record_projection"

@@ -87,7 +87,7 @@ module Pipeloader
 
     # Runs the block, in which +fiber+ uses the pool's connection.
     def holding(pool, fiber, &block)
-      (@holds[pool] ||= Hold.new(pool, @leased_before.key?(pool))).during(fiber, self, &block)
+      (@holds[pool] ||= hold(pool)).during(fiber, self, &block)
     end
 
     def others_hold?(fiber) = @holds.each_value.any? { |hold| hold.others_inside?(fiber) }
@@ -102,12 +102,19 @@ module Pipeloader
 
     private
 
+    # (One that a resolver has made, is first seen here.)
+    def hold(pool)
+      Patches::UnsupportedAdapter.refuse(pool)
+      Hold.new(pool, @leased_before.key?(pool))
+    end
+
     def lock(adapter)
       adapter.lock_thread = Fiber.current
       @locked << adapter
     end
 
     def begin_with(pool)
+      Patches::UnsupportedAdapter.refuse(pool)
       @query_caches << pool.query_cache if pool.respond_to?(:query_cache)
       connection = pool.active_connection? or return
       meet(connection, connection.open_transactions)

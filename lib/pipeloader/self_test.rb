@@ -71,6 +71,19 @@ module Pipeloader
         check_methods(GraphQL::Pagination::RelationConnection, %i[load_nodes limited_nodes has_next_page has_previous_page])
       end
 
+      # Called when projection is first asked for.
+      #
+      #: () -> void
+      def run_on_projection
+        check_methods(ActiveRecord::Relation, %i[exec_main_query instantiate_records initialize_copy values])
+        check_methods(ActiveRecord::Associations::Association, %i[find_target skip_statement_cache? target_scope disable_joins
+                                                                  set_inverse_instance violates_strict_loading?])
+        check_methods(ActiveRecord::Base.singleton_class, %i[_query_by_sql _load_from_sql current_role current_shard])
+        check_methods(ActiveRecord::Base, %i[_delete_row])
+        check_methods(ActiveRecord::StatementCache, %i[execute])
+        check_methods(GraphQL::Execution::Interpreter::Runtime, %i[continue_field])
+      end
+
       private
 
       def check_methods(owner, names)

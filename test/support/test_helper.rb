@@ -16,6 +16,8 @@ Warning[:deprecated] = true
 require "minitest/autorun"
 require "pg"
 require "pipeloader"
+# PIPELOADER_FIELD_EXACT=1: all tests with projection on. Nothing may change but the SELECT lists.
+Pipeloader.field_exact = true if ENV["PIPELOADER_FIELD_EXACT"]
 require_relative "engine"
 require_relative "private_cluster"
 require_relative "database"

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a field says that it reads: `field :excerpt, String, selects: %i[body]`. An association stands for its keys.
+  module DeclaredColumns
+    class << self
+      # @return [Footprint] a missing one where +model+ has no such column
+      def of(field, model)
+        Footprint.columns(field.pipeloader_selects.flat_map { |name| columns(model, name.to_s) })
+      rescue KeyError => e
+        Footprint.missing("#{field.owner.graphql_name}.#{field.graphql_name} selects `#{e.key}`, but #{model.table_name} " \
+                          "(#{model.name}) has no such column")
+      end
+
+      # Compares what the types of a schema declare with the tables, as far as their models are known before any record is
+      # met: the model of a type's name, if it has all methods that the type's plain fields call.
+      #
+      # @raise [UnknownColumnError]
+      def check(schema)
+        types(schema).each do |type|
+          fields = type.own_fields.values.flatten
+          next unless fields.any?(&:pipeloader_selects) && (model = model_of(type, fields))
+
+          fields.select(&:pipeloader_selects).each do |field|
+            footprint = of(field, model)
+            raise UnknownColumnError, "#{footprint.reason}. Correct `selects:`." if footprint.missing?
+          end
+        end
+      end
+
+      private
+
+      # Every type that a field of the schema can return, seen or not: `schema.types` are those that somebody may see.
+      def types(schema)
+        found = {}.compare_by_identity
+        ahead = [schema.query, schema.mutation, schema.subscription, *schema.orphan_types].compact
+        while (type = ahead.pop)
+          next if found[type] || !type.kind.composite?
+
+          found[type] = true
+          ahead.concat(schema.possible_types(type)) if type.kind.abstract?
+          ahead.concat(type.all_field_definitions.map { |field| field.type.unwrap }) if type.kind.fields?
+        end
+        found.keys.select { |it| it.respond_to?(:own_fields) }
+      end
+
+      def model_of(type, fields)
+        model = type.graphql_name.safe_constantize
+        return unless model.is_a?(Class) && model < ActiveRecord::Base && !model.abstract_class? && model.table_exists?
+
+        model.define_attribute_methods
+        plain = fields.reject { |field| PlainField.new(type, field).objection }
+        model if plain.any? && plain.all? { |field| model.method_defined?(field.method_sym) }
+      end
+
+      def columns(model, name)
+        name = model.attribute_aliases[name] || name
+        return [name] if model.columns_hash.key?(name)
+
+        reflection = model.reflect_on_association(name)
+        raise KeyError.new("no such column", receiver: model, key: name) unless reflection
+
+        PlainModel.keys(reflection)
+      end
+    end
+  end
+end

@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Whether a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
+  # by the file that defines it, as anyone may open their modules.
+  module Host
+    RUBY = [Class, Module, Object, Kernel, BasicObject].freeze
+
+    # (Each has its VERSION in a file of its own folder.)
+    FOLDERS = [GraphQL, ActiveRecord, ActiveModel].to_h do |gem|
+      [gem, "#{File.dirname(gem.const_source_location(:VERSION).first)}/"]
+    end.freeze
+    private_constant :RUBY, :FOLDERS
+
+    class << self
+      #: (Method | UnboundMethod) -> bool
+      def graphql?(method) = ruby?(method) || in?(method, GraphQL)
+
+      #: (Method | UnboundMethod) -> bool
+      def active_record?(method) = ruby?(method) || in?(method, ActiveRecord) || in?(method, ActiveModel)
+
+      private
+
+      def ruby?(method) = RUBY.include?(method.owner)
+
+      def in?(method, gem) = method.source_location&.first.to_s.start_with?(FOLDERS.fetch(gem))
+    end
+  end
+end

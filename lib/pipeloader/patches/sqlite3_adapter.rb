@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: ActiveRecord::ConnectionAdapters::SQLite3Adapter
+    # Since:: ActiveRecord 7.2
+    # Why no public seam does it:: a response may read from PostgreSQL besides, and nothing may park there while a transaction of
+    #   a resolver's is open here.
+    # Falls through when:: the current fiber is not a resolver's; otherwise, too, every read and write is ActiveRecord's own.
+    module SQLite3Adapter
+      include Inline
+
+      def transaction(...)
+        return super unless (fiber = ResolverFiber.current)
+
+        fiber.response.meet(self)
+        fiber.without_parking { super }
+      end
+    end
+  end
+end

@@ -1,0 +1,114 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a model's readers read, and whether its records come to be without any code of the application's: proved from the
+  # owners of the methods, for the model and for the sub-classes that are loaded (single-table inheritance).
+  class PlainModel
+    CLASS_METHODS = %i[instantiate instantiate_instance_of discriminate_class_for_record _load_from_sql _query_by_sql
+                       find_by_sql].freeze
+    INSTANCE_METHODS = %i[init_with_attributes _read_attribute].freeze
+    private_constant :CLASS_METHODS, :INSTANCE_METHODS
+
+    class << self
+      # Kept by the model itself, so that reloaded code has its own.
+      def of(model)
+        model.instance_variable_get(:@pipeloader_plain) ||
+          model.instance_variable_set(:@pipeloader_plain, new(model))
+      end
+
+      # What ActiveRecord reads of a record to find an association's records, and to tell them whose they are. (Where both are of
+      # one table, it looks into both for the foreign key.)
+      #
+      # @return [Array<String>] columns of the record's own table
+      def keys(reflection)
+        keys = Array(reflection.chain.last.join_foreign_key)
+        keys += [reflection.foreign_type] if reflection.polymorphic?
+        keys += Array(reflection.foreign_key) & reflection.active_record.column_names unless reflection.through_reflection?
+        keys.map(&:to_s)
+      end
+
+      # True if an association's records depend on nothing of its owner but the keys.
+      def independent?(reflection)
+        reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
+      end
+    end
+
+    def initialize(model)
+      @model = model
+    end
+
+    # @return [String, nil] why its records can't be narrowed at all; nil if they can
+    def objection
+      return @objection if defined?(@objection)
+
+      @objection = unknown_table || family.lazy.filter_map { |model| own_code(model) }.first
+    end
+
+    # What every row must have: keys, and the column that tells the class.
+    #
+    # @return [Array<String>]
+    def keys
+      @keys ||= [*@model.primary_key, *(@model.inheritance_column if column?(@model.inheritance_column))].map(&:to_s).freeze
+    end
+
+    # @param name [Symbol] of a method of its records
+    # @return [Footprint]
+    def reader(name)
+      @model.define_attribute_methods
+      readers = family.map { |model| reader_of(model, name) }
+      readers.find(&:reason) || readers.drop(1).inject(readers.first) { |all, one| all.with(one.columns) }
+    end
+
+    private
+
+    def family = [@model, *@model.descendants]
+
+    def column?(name) = @model.columns_hash.key?(name)
+
+    def unknown_table
+      "#{@model.name} has no primary key" if @model.primary_key.nil?
+    end
+
+    def own_code(model)
+      return "#{model.name} has after_find" if model._find_callbacks.any?
+      return "#{model.name} has after_initialize" if model._initialize_callbacks.any?
+
+      foreign = CLASS_METHODS.map { |name| model.method(name) } + INSTANCE_METHODS.map { |name| model.instance_method(name) }
+      foreign.reject! { |method| Host.active_record?(method) }
+      "`#{foreign.first.name}` on #{foreign.first.owner.inspect}" if foreign.any?
+    end
+
+    def reader_of(model, name)
+      return Footprint.missing("#{model.name} has no method `#{name}`") unless model.method_defined?(name)
+
+      owner = model.instance_method(name).owner
+      return attribute(model, name.to_s) if owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+      return Footprint.columns(Array(model.primary_key)) if name == :id && owner.equal?(ActiveRecord::AttributeMethods::PrimaryKey)
+
+      association(model, name) || Footprint.opaque("`#{name}` is defined by #{owner}")
+    end
+
+    # (`title?`, `title_was` and the like are generated, too.)
+    def attribute(model, name)
+      name = model.attribute_aliases[name] || name
+      return Footprint.columns([name]) if model.columns_hash.key?(name)
+      return Footprint.nothing if model.attribute_types.key?(name)
+
+      Footprint.opaque("`#{name}` is no column of #{model.table_name}")
+    end
+
+    def association(model, name)
+      reflection = model.reflect_on_association(name) or return
+      return unless generated?(model, model.instance_method(name).owner)
+      return Footprint.opaque("the scope of `#{name}` asks its record") unless PlainModel.independent?(reflection)
+
+      Footprint.association(name, PlainModel.keys(reflection))
+    end
+
+    def generated?(model, owner)
+      model.ancestors.grep(Class).any? do |ancestor|
+        ancestor <= ActiveRecord::Base && ancestor.generated_association_methods.equal?(owner)
+      end
+    end
+  end
+end

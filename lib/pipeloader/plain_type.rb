@@ -1,0 +1,19 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Proves that graphql-ruby wraps a record in its object type without any code of the application's seeing it.
+  class PlainType
+    CLASS_METHODS = %i[authorized? authorized_new wrap wrap_scoped scoped_new new].freeze
+    INSTANCE_METHODS = %i[initialize object respond_to? respond_to_missing? method_missing].freeze
+    private_constant :CLASS_METHODS, :INSTANCE_METHODS
+
+    # @return [String, nil] what stands in the way; nil if it is plain
+    def self.objection(type)
+      own = CLASS_METHODS.find { |name| type.respond_to?(name) && !Host.graphql?(type.method(name)) }
+      return "#{type.graphql_name}: `#{own}` on #{type.method(own).owner.inspect}" if own
+
+      own = INSTANCE_METHODS.find { |name| !Host.graphql?(type.instance_method(name)) }
+      "#{type.graphql_name}: `#{own}` on #{type.instance_method(own).owner}" if own
+    end
+  end
+end

@@ -1,0 +1,89 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A Demand, worked out for the records of one model.
+  class Reach
+    # @return [Projection, nil] nil for whole rows
+    attr_reader :projection
+
+    # @return [Hash{Symbol => Demand}] by association
+    attr_reader :children
+
+    # @return [Array<String>] why the rows are whole
+    attr_reader :reasons
+
+    # @raise [UnknownColumnError]
+    def initialize(demands, demand, model)
+      @demands = demands
+      @model = model
+      @columns = PlainModel.of(model).keys.dup
+      @reasons = [demand.whole, PlainModel.of(model).objection].compact
+      @below = {} # {author: [[Types::User, [<Field name>]], …]}
+      read_all(demand.sources)
+      @projection = Projection.of(model, @columns) if @reasons.empty? && !(model.column_names - @columns).empty?
+      freeze
+    end
+
+    private
+
+    # A record is its associated records' own, where these know whose they are: what is selected below `works { writer }` of a
+    # writer, is read of that writer.
+    def read_all(sources)
+      known = []
+      until sources.empty?
+        sources.each { |type, selections| read(type, selections) }
+        known |= sources
+        @children = @below.to_h { |name, below| [name, @demands.of(*below)] }
+        sources = sources_of_inverses - known
+      end
+    end
+
+    def sources_of_inverses
+      backs = @children.filter_map do |name, child|
+        inverse = inverse_of(name)
+        child.child(@model.reflect_on_association(name).klass, inverse) if inverse
+      end
+      @reasons |= backs.filter_map(&:whole)
+      backs.flat_map(&:sources)
+    end
+
+    # @return [Symbol, nil] the association by which the records of another one know their owner
+    def inverse_of(name)
+      reflection = @model.reflect_on_association(name)
+      return if reflection.nil? || reflection.polymorphic? || reflection.through_reflection?
+
+      inverse = reflection.inverse_of
+      inverse.name if inverse && !inverse.collection? && !inverse.polymorphic?
+    end
+
+    def read(type, selections)
+      @demands.possible_types(type).each do |object_type|
+        sure = object_type.equal?(type)
+        @demands.each_field(object_type, selections) do |node, field|
+          read_field(object_type, node, field, sure)
+        end
+      end
+    end
+
+    # @param sure [Boolean] false if the record may be of another type
+    def read_field(type, node, field, sure)
+      return @reasons << "#{type.graphql_name}.#{node.name}: #{field}" unless field.is_a?(GraphQL::Schema::Field)
+
+      footprint = Footprint.of(@demands.schema, type, field, @model)
+      return if footprint.missing? && !sure
+      raise UnknownColumnError, "#{footprint.reason}. Correct `selects:`." if footprint.missing? && field.pipeloader_selects
+
+      objection = footprint.reason || @demands.objection(type)
+      @reasons << objection if objection
+      @columns |= footprint.columns
+      descend(footprint.association, field.type.unwrap, node.selections) if footprint.association?
+    end
+
+    def descend(association, type, selections)
+      sources, whole = @demands.sources(type, selections)
+      below = @below[association] ||= [[], nil]
+      below[0] |= sources
+      below[1] ||= whole
+    end
+  end
+end
