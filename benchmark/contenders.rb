@@ -1,0 +1,8 @@
+# frozen_string_literal: true
+
+require_relative "contender"
+
+# In the order of the reports: by hand, by libraries, ours, floors.
+%w[naive includes eager_load dataloader graphql_batch batch_loader goldiloader ar_lazy_preload pipeloader].each do |name|
+  require_relative "contenders/#{name}"
+end
