@@ -23,7 +23,7 @@ module Bench
       def named(title) = Contender.all.find { |contender| contender.title == title }
 
       # Whether it can run this workload at all. Not asked: whether it does well.
-      def serves?(workload) = workload.graphql?
+      def serves?(workload) = workload.only.nil? || workload.only.include?(title)
     end
 
     attr_reader :workload, :dataset
@@ -59,6 +59,9 @@ module Bench
 
     # What is timed: from the query's text to the answer's.
     def answer = JSON.generate(execute.to_h)
+
+    # The answer as it is held against naive's.
+    def comparable_answer = answer
 
     private
 

@@ -27,10 +27,17 @@ module Bench
     def query_type = types.fetch("Query")
 
     # {"Post" => Types::Post, …}
-    def types = raise(NotImplementedError)
+    def types = types_module.constants.to_h { |name| [name.to_s, types_module.const_get(name)] }
 
-    # The model that a type shows, or nil.
-    def model(type) = raise(NotImplementedError)
+    # The model of a type has its name.
+    def model(type) = type.name[/\w+\z/].then { |name| models_module.const_get(name) unless name == "Query" }
+
+    # Where to find both, when they are defined.
+    def types_module = models_module.const_get(:Types)
+    def models_module = raise(NotImplementedError)
+
+    # What the floors put after the columns for a root field, its variables in place: {"posts" => "FROM … LIMIT %<limit>d"}.
+    def roots = {}
 
     # What of it can be batched beyond associations, as {["Post", :comment_count] => ->(posts, **arguments) { values }}.
     def batches = {}

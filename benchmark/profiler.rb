@@ -8,7 +8,7 @@ module Bench
   class Profiler
     WAITING = "waiting for the server"
     OURS = "Pipeloader"
-    WAITS = /\APG::Connection#(block|exec_prepared|exec_params|async_|sync_|flush|get_last_result|query|discard|wait)|\AIO#wait|select/
+    WAITS = /\APG::Connection#(block|exec_prepared|exec_params|async_|sync_|flush|get_last_result|query|discard|wait)|\AIO(\.select|#wait)/
 
     def initialize(contender, lib)
       @contender = contender

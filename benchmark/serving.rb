@@ -58,7 +58,7 @@ module Bench
       last
     end
 
-    def answer = @contender.answer
+    def answer = @contender.comparable_answer
 
     def sample = Sample.take(@contender)
 

@@ -5,22 +5,21 @@ module Bench
   #
   # includes: what somebody would preload by hand who knows the query, as {root_field => arguments of includes}.
   # tree: whether the query is a plain tree of columns and associations, so that the floors can answer it.
-  # graphql: false for what isn't a query of the schema (but a web server under load).
-  Workload = Struct.new(:name, :title, :about, :dataset_name, :query, :variables, :includes, :tree, keyword_init: true) do
+  # only: the names of the contenders for which it is meant; nil: all.
+  Workload = Struct.new(:name, :title, :about, :dataset_name, :query, :variables, :includes, :tree, :only, keyword_init: true) do
     class << self
       # In the order in which they are reported.
       def all = @all ||= []
 
-      def define(name, title, dataset:, query:, about: nil, variables: {}, includes: {}, tree: false)
+      def define(name, title, dataset:, query:, about: nil, variables: {}, includes: {}, tree: false, only: nil)
         all << new(name: name, title: title, about: about, dataset_name: dataset, query: query, variables: variables,
-                   includes: includes, tree: tree)
+                   includes: includes, tree: tree, only: only)
       end
 
       def named(name) = all.find { |workload| workload.name == name }
     end
 
     def dataset = @dataset ||= Dataset.named(dataset_name)
-    def graphql? = true
     def tree? = tree
   end
 end

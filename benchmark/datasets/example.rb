@@ -11,8 +11,12 @@ module Bench
         require_relative "../../example/schema"
       end
 
-      def types = ::Example::Types.constants.to_h { |name| [name.to_s, ::Example::Types.const_get(name)] }
-      def model(type) = (::Example.const_get(type.graphql_name) unless type.graphql_name == "Query")
+      def models_module = ::Example
+
+      def roots
+        { "posts" => "FROM example_posts ORDER BY id LIMIT %<limit>d",
+          "issues" => "FROM example_issues ORDER BY id LIMIT %<limit>d" }
+      end
 
       def seed(connection)
         define
