@@ -12,7 +12,9 @@ module Bench
     COMPARE = { budget: 4.0, least: 15, most: 60, rtts: [0.0, 1.0] }.freeze
     FULL = { budget: 4.0, least: 7, most: 100, rtts: [0.0, 1.0, 5.0] }.freeze
 
-    attr_reader :help, :list, :workloads, :contenders, :json, :revisions, :profile, :given
+    PARTS = %i[contests yjit curves web].freeze
+
+    attr_reader :help, :list, :workloads, :contenders, :json, :revisions, :profile, :given, :yjit
 
     def self.parse(arguments) = new.parse(arguments)
 
@@ -20,7 +22,8 @@ module Bench
       @workloads = @contenders = nil
       @revisions = []
       @settings = {}
-      @yjit = [false]
+      @yjit = "off"
+      @parts = []
     end
 
     def parse(arguments)
@@ -33,9 +36,20 @@ module Bench
     def quick? = @quick || false
     def fresh? = @fresh || false
     def settings = defaults.merge(@settings)
-    def setup = ["--demo"] # of bin/setup: the Chinook database too
+    def write? = whole? || @write || false
+    def report? = @report || false
+    def setup = ["--bench"] # of bin/setup
+
+    # Which parts of the benchmark to run.
+    def parts
+      return @parts if @parts.any?
+      whole? ? PARTS : [:contests]
+    end
 
     private
+
+    # Nothing is left out: what the documents are made from.
+    def whole? = !quick? && !@workloads && !@contenders && revisions.empty? && @parts.empty? && !@settings[:rtts] && !report?
 
     def defaults
       return COMPARE if revisions.any?
@@ -59,7 +73,7 @@ module Bench
     end
 
     CONTENDERS = Contender.all.map(&:title).freeze
-    WORKLOADS = Workload.all.map(&:name).freeze
+    WORKLOADS = Workload.listed.map(&:name).freeze
     private_constant :CONTENDERS, :WORKLOADS
 
     def what(parser)
@@ -67,13 +81,17 @@ module Bench
       parser.on("--workload LIST", Array, "only these, or those that begin so") { |list| @workloads = pick(list, WORKLOADS) }
       parser.on("--only LIST", Array, "only these contenders (and naive)") { |list| @contenders = pick(list, CONTENDERS) }
       parser.on("--rtt LIST", Array, "round-trip times in ms") { |list| @settings[:rtts] = list.map { |text| Float(text) } }
-      parser.on("--yjit WHEN", %w[on off both], "on, off (default) or both") { |text| @settings[:yjit] = text }
+      parser.on("--curves", "only the curves: a growing list, a growing distance") { @parts << :curves }
+      parser.on("--web", "only Puma and Falcon under wrk") { @parts << :web }
+      parser.on("--yjit WHEN", %w[on off both], "on, off (default) or both") { |text| @yjit = text }
     end
 
     def how(parser)
       parser.on("--budget SECONDS", Float, "for a contender at a distance") { |seconds| @settings[:budget] = seconds }
       parser.on("--runs N", Integer, "exactly so many") { |runs| @settings.update(least: runs, most: runs) }
       parser.on("--json FILE", "all figures, single runs too") { |file| @json = file }
+      parser.on("--write", "docs/benchmarks.md, its charts and the README's table (a whole run does it anyway)") { @write = true }
+      parser.on("--report", "write them from the last run's figures, without measuring") { @report = @write = true }
       parser.on("--fresh", "measure again what an interrupted run has measured") { @fresh = true }
     end
 
@@ -86,7 +104,7 @@ module Bench
     end
 
     def lists
-      [["Workloads", Workload.all.map { |workload| [workload.name, workload.title] }],
+      [["Workloads", Workload.listed.map { |workload| [workload.name, workload.title] }],
        ["Contenders", Contender.all.map { |contender| [contender.title, contender.about] }]].map do |title, rows|
         "#{title}\n#{rows.map { |name, about| format("  %-18s %s", name, about) }.join("\n")}"
       end.join("\n\n")

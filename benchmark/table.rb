@@ -3,6 +3,9 @@
 module Bench
   # A contest as rows of text: what each contender costs, and its part of the measure's time.
   class Table
+    def self.ms(number) = format(number < 10 ? "%.2f" : "%.1f", number)
+    def self.plain(rtt) = rtt.to_s.delete_suffix(".0")
+
     # contest: as Contest#run gives it.
     def initialize(contest)
       @contest = contest
@@ -12,13 +15,19 @@ module Bench
       end
     end
 
+    attr_reader :entries
+
+    # Whoever is held against: naive, or the first that was there.
     def measure = @entries.keys.first
     def rtts = @entries[measure][:samples].keys
     def summary(name, rtt) = @summaries.dig(name, rtt)
     def names = @entries.keys
 
+    # Of the measure's time; nil if it wasn't timed there.
+    def share(name, rtt) = summary(name, rtt)&.of(summary(measure, rtt))
+
     def heads
-      ["", "round trips", "statements", "kB in", *rtts.map { |rtt| "RTT #{plain(rtt)} ms: median (p99), of #{measure}" },
+      ["", "round trips", "statements", "kB in", *rtts.map { |rtt| "RTT #{Table.plain(rtt)} ms: median (p99), of #{measure}" },
        "client CPU ms", "server CPU ms", "objects", "peak MB"]
     end
 
@@ -27,20 +36,24 @@ module Bench
     private
 
     def row(name)
-      entry, near = @entries[name], summary(name, rtts.first)
-      [name, entry[:round_trips], entry[:statements], round(entry[:bytes_to_client] / 1000.0),
-       *rtts.map { |rtt| time(name, rtt) },
-       *(near ? [ms(near.cpu), near.server ? ms(near.server) : "–", near.allocations] : ["–"] * 3),
-       entry[:peak] ? entry[:peak] / 1_000_000 : "–"]
+      [name, *wire(@entries[name]), *rtts.map { |rtt| time(name, rtt) }, *cost(summary(name, rtts.first)),
+       megabytes(@entries[name][:peak])]
+    end
+
+    def wire(entry)
+      return ["–"] * 3 unless entry[:round_trips]
+      [entry[:round_trips], entry[:statements], (entry[:bytes_to_client] / 1000.0).then { |kb| kb < 10 ? kb.round(1) : kb.round }]
     end
 
     def time(name, rtt)
       return "–" unless (mine = summary(name, rtt))
-      format("%s (%s)  %.3f", ms(mine.median), ms(mine.p99), mine.of(summary(measure, rtt)))
+      format("%s (%s)  %.3f", Table.ms(mine.median), Table.ms(mine.p99), share(name, rtt))
     end
 
-    def ms(number) = format(number < 10 ? "%.2f" : "%.1f", number)
-    def round(number) = number < 10 ? number.round(1) : number.round
-    def plain(rtt) = rtt.to_s.delete_suffix(".0")
+    def cost(summary)
+      summary ? [Table.ms(summary.cpu), summary.server ? Table.ms(summary.server) : "–", summary.allocations] : ["–"] * 3
+    end
+
+    def megabytes(bytes) = bytes ? bytes / 1_000_000 : "–"
   end
 end

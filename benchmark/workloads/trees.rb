@@ -8,10 +8,10 @@ module Bench
     }
   GRAPHQL
 
-  [25, 50, 200].each do |limit|
+  [25, 50, 200, 100, 400, 1600, 5000, 10_000].each do |limit|
     Workload.define "narrow-#{limit}", "Narrow tree, #{limit} posts",
                     about: "posts → author, comments → commenter", dataset: :example,
-                    query: narrow, variables: { limit: limit }, tree: true,
+                    query: narrow, variables: { limit: limit }, tree: true, hidden: ![25, 50, 200].include?(limit),
                     includes: { posts: [:author, { comments: :commenter }] }
   end
 
