@@ -28,9 +28,12 @@ module Bench
 
     attr_reader :workload, :dataset
 
-    def initialize(workload)
+    # nonblocking: for a server whose fibers answer requests (Falcon). A GraphQL::Dataloader's fibers hold up all others of
+    # their thread while they wait, unless they are told not to.
+    def initialize(workload, nonblocking: false)
       @workload = workload
       @dataset = workload.dataset
+      @nonblocking = nonblocking
     end
 
     # Requires the contender's gems, then models and types, which it makes its own.
@@ -81,6 +84,9 @@ module Bench
         plugins.each { |plugin, options| use(plugin, **options.to_h) }
       end
     end
+
+    # For contenders with a GraphQL::Dataloader.
+    def dataloader = [GraphQL::Dataloader, ({ nonblocking: true } if @nonblocking)]
 
     # Hooks
 

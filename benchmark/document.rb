@@ -9,6 +9,12 @@ module Bench
   class Document
     FOLDER = File.expand_path("../docs", __dir__)
 
+    # A table in Markdown.
+    def self.grid(heads, rows)
+      lines = [heads, *rows].map { |cells| "| #{cells.join(" | ")} |" }
+      lines.insert(1, "|#{"-|" * heads.size}").join("\n")
+    end
+
     # results: as Run makes them.
     def initialize(results, folder: FOLDER)
       @results = results
@@ -142,7 +148,7 @@ module Bench
         lines = curve.lines(@results[:curves].fetch(curve.name))
         "### #{curve.title}\n\n#{chart(curve.name, LineChart.new(curve.title, curve.axis, lines))}\n#{points(curve, lines)}"
       end
-      "\n## Growing\n\nWhose answer would take more than #{Stamina::LIMIT.round} s is left out from there on.\n\n#{parts.join("\n")}"
+      "\n## Growing\n\nWhose answer would take more than #{Stamina::LIMIT.round} s is left out.\n\n#{parts.join("\n")}"
     end
 
     def points(curve, lines)
@@ -164,10 +170,7 @@ module Bench
       MARKDOWN
     end
 
-    def grid(heads, rows)
-      lines = [heads, *rows].map { |cells| "| #{cells.join(" | ")} |" }
-      lines.insert(1, "|#{"-|" * heads.size}").join("\n")
-    end
+    def grid(heads, rows) = self.class.grid(heads, rows)
 
     # The picture, by reference.
     def chart(name, drawing)

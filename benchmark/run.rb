@@ -19,6 +19,7 @@ require_relative "summary"
 require_relative "table"
 require_relative "comparison"
 require_relative "profile"
+require_relative "costs"
 require_relative "web"
 require_relative "document"
 require_relative "readme"
@@ -62,7 +63,8 @@ module Bench
 
     # How many steps #advance is called for.
     def steps
-      sizes = { contests: workloads.size, yjit: YJIT.size, curves: Curve.all.sum { |curve| curve.workloads.size }, web: 1 }
+      sizes = { contests: workloads.size, yjit: YJIT.size, curves: Curve.all.sum { |curve| curve.workloads.size },
+                costs: Costs::WORKLOADS.size, web: 1 }
       @options.profile ? 1 : sizes.values_at(*@options.parts).sum
     end
 
@@ -88,6 +90,14 @@ module Bench
     end
 
     def curves = Curve.all.to_h { |curve| [curve.name, curve.workloads.size > 1 ? size(curve) : distance(curve)] }
+
+    def costs
+      all = Costs::WORKLOADS.to_h do |name|
+        [name, contest(Workload.named("cost-#{name}"), Costs::CONTENDERS.map { |each| Entry.of(each) },
+                       least: 15, rtts: [0.0], uncounted: true)]
+      end
+      all.tap { @out.puts "", Terminal::Table.new(headings: Costs::HEADS, rows: Costs.new(all).rows) }
+    end
 
     def web
       @journal.fetch("web") { Web.new(@database, @progress).run }.tap do |results|
@@ -167,7 +177,9 @@ module Bench
     end
 
     def write(results)
-      [Document.new(results).write, Readme.new(results).write].compact.each { |file| @out.puts "Written: #{file}" }
+      files = [(Document.new(results).write if results[:contests]), Readme.new(results).write,
+               (Costs.new(results[:costs]).write(results[:environment]) if results[:costs])]
+      files.compact.each { |file| @out.puts "Written: #{file}" }
     end
 
     def profile

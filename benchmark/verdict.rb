@@ -43,7 +43,9 @@ module Bench
 
     def same_engine(rtt)
       name = fastest(rtt, but: OTHER_ENGINE)
-      name == OURS ? ", but is the fastest on its engine" : ", and #{times(ratio(name, rtt))} as long as #{name}, on the same engine"
+      return ", but is the fastest on its engine" if name == OURS
+
+      ", and #{times(ratio(name, rtt))} as long as #{name}, on the same engine"
     end
 
     # By what was counted, against the fastest at the nearest distance.
@@ -57,8 +59,9 @@ module Bench
 
     def cost(name, rtt)
       entry, summary = @table.entries[name], @table.summary(name, rtt)
-      "#{name} sends #{entry[:statements]} statements in #{entry[:round_trips]} round trips and needs #{Table.ms(summary.cpu)} ms " \
-        "of client CPU#{", #{Table.ms(summary.server)} ms of the server's" if summary.server} and #{summary.allocations} objects"
+      server = ", #{Table.ms(summary.server)} ms of the server's" if summary.server
+      "#{name} sends #{entry[:statements]} statements in #{entry[:round_trips]} round trips and needs " \
+        "#{Table.ms(summary.cpu)} ms of client CPU#{server} and #{summary.allocations} objects"
     end
 
     def times(factor) = format(factor < 10 ? "%.1f ×" : "%.0f ×", factor)

@@ -19,7 +19,9 @@ module Bench
     CONNECTIONS = 32
     PATIENCE = 30 # seconds for a server to start
 
-    def self.row(result) = result.values_at(:workload, :server, :contender, :requests, :median, :p99, :failed)
+    def self.row(result)
+      result.values_at(:workload, :server, :contender, :requests, :median, :p99, :failed).map { |cell| cell || "–" }
+    end
 
     def initialize(database, progress, seconds: 8)
       @database = database
@@ -85,7 +87,10 @@ module Bench
 
     # wrk says "50%   12.34ms", "99%    1.20s", "Requests/sec:   123.4", "Non-2xx or 3xx responses: 5".
     def read(text)
-      { requests: text[/Requests\/sec:\s+([\d.]+)/, 1].to_f, median: ms(text[/50%\s+(\S+)/, 1]), p99: ms(text[/99%\s+(\S+)/, 1]),
+      requests = text[/Requests\/sec:\s+([\d.]+)/, 1].to_f
+      # (If no answer came in time, there is nothing to say about how long they took.)
+      median, p99 = (["50%", "99%"].map { |part| ms(text[/#{part}\s+(\S+)/, 1]) } if requests.positive?)
+      { requests: requests, median: median, p99: p99,
         failed: text[/Non-2xx or 3xx responses: (\d+)/, 1].to_i + text[/Socket errors: (.*)/, 1].to_s.scan(/\d+/).sum(&:to_i) }
     end
 

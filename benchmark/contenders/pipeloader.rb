@@ -12,6 +12,6 @@ module Bench
       require "pipeloader"
     end
 
-    def plugins = [::Pipeloader]
+    def plugins = [*([dataloader] if @nonblocking), ::Pipeloader]
   end
 end

@@ -24,6 +24,7 @@ module Bench
           SELECT n, CASE WHEN n > 2000 THEN 1001 + (n - 2001) / 10 WHEN n > 1000 THEN 1 + (n - 1001) / 10 END, n
           FROM generate_series(1, 3000) n;
           CREATE INDEX ON items (parent_id);
+          CREATE INDEX ON items (reading_id);
           ANALYZE readings, items;
         SQL
       end

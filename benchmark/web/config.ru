@@ -15,9 +15,9 @@ rescue Errno::ESRCH
   exit!
 end
 
-contender = Bench::Contender.named(name).new(Bench::Workload.named(workload))
+contender = Bench::Contender.named(name).new(Bench::Workload.named(workload), nonblocking: defined?(Falcon))
 contender.load
-# As their guides say: a connection per fiber, where fibers answer requests.
+# A connection per fiber, where fibers answer requests.
 ActiveSupport::IsolatedExecutionState.isolation_level = :fiber if defined?(Falcon)
 contender.connect(address.transform_keys(&:to_sym))
 

@@ -3,6 +3,7 @@
 # Models and plain types. As in an application, nothing here knows of any contender.
 module Nesting
   class Reading < ActiveRecord::Base
+    has_one :item
   end
 
   class Item < ActiveRecord::Base
@@ -13,9 +14,11 @@ module Nesting
   module Types
     class Reading < GraphQL::Schema::Object
       field :value, Integer, null: false
+      field :item, "Nesting::Types::Item"
     end
 
     class Item < GraphQL::Schema::Object
+      field :id, ID, null: false
       field :reading, Reading, null: false
       field :items, [Item], null: false
     end
