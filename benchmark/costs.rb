@@ -8,14 +8,13 @@ module Bench
     WORKLOADS = %w[rows-250 rows-1000 fields-1000 reads-250 reads-1000 chain-2 chain-10].freeze
     HEADS = ["what", "contender", "client CPU µs", "server CPU µs", "objects"].freeze
     # Each is ([one query] - [another]) / how many more of it, less what else is more.
-    FORMULAS = {
-      "a field" => ->(of) { (of["fields-1000"] - of["rows-1000"]) / 3000 },
-      "a row of a list, with one field" => ->(of) { (of["rows-1000"] - of["rows-250"]) / 750 },
-      "a read for each item: one record, two fields" => ->(of) {
-        (of["reads-1000"] - of["reads-250"]) / 750 - FORMULAS.values[1].(of)
-      },
-      "a level of one read, one record, one field" => ->(of) { (of["chain-10"] - of["chain-2"]) / 8 }
-    }.freeze
+    FIELD = ->(of) { (of["fields-1000"] - of["rows-1000"]) / 3000 }
+    ROW = ->(of) { (of["rows-1000"] - of["rows-250"]) / 750 }
+    READ = ->(of) { (of["reads-1000"] - of["reads-250"]) / 750 - ROW.(of) }
+    LEVEL = ->(of) { (of["chain-10"] - of["chain-2"]) / 8 }
+    FORMULAS = { "a field" => FIELD, "a row of a list, with one field" => ROW,
+                 "a read for each item: one record, two fields" => READ,
+                 "a level of one read: one record, one field" => LEVEL }.freeze
     # What is taken of a Summary, and what makes it a thousandth of a ms, or a number.
     MEASURES = { cpu: 1000.0, server: 1000.0, allocations: 1.0 }.freeze
     MARKED = /(?<=<!-- bin\/bench writes this -->\n).*(?=<!-- up to here -->)/m
@@ -28,15 +27,7 @@ module Bench
     end
 
     # [[what, contender, client µs, server µs, objects], …]
-    def rows
-      FORMULAS.flat_map { |what, formula|
-        present.map { |name|
-          [what, name, *MEASURES.map { |measure, unit|
-            cost(formula, name, measure, unit)
-          }]
-        }
-      }
-    end
+    def rows = FORMULAS.keys.product(present).map { |what, name| [what, name, *figures(FORMULAS[what], name)] }
 
     # Fills the table in docs/performance.md.
     def write(environment, file: File.expand_path("../docs/performance.md", __dir__))
@@ -51,9 +42,11 @@ module Bench
 
     def present = CONTENDERS.select { |name| @summaries.values.all? { |summaries| summaries[name] } }
 
-    def cost(formula, name, measure, unit)
-      of = @summaries.transform_values { |summaries| summaries[name].public_send(measure)&.*(unit) }
-      of.value?(nil) ? "–" : formula.(of).round(1)
+    def figures(formula, name)
+      MEASURES.map do |measure, unit|
+        of = @summaries.transform_values { |summaries| summaries[name].public_send(measure)&.*(unit) }
+        of.value?(nil) ? "–" : formula.(of).round(1)
+      end
     end
   end
 end

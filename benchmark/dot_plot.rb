@@ -48,7 +48,7 @@ module Bench
         next unless (summary = @table.summary(name, rtt))
         x = @scale.at(summary.median)
         @drawing.line(x, y, @scale.at(summary.p99), y, stroke: Drawing.colour(name), opacity: SHADES.fetch(i, 0.2))
-        @drawing.dot(x, y, Drawing.colour(name), 5 - i)
+        @drawing.dot(x, y, Drawing.colour(name), [5 - i, 2].max)
       end
     end
   end

@@ -18,6 +18,7 @@ module Bench
     HEADS = ["workload", "server", "contender", "requests/s", "median ms", "p99 ms", "failed"].freeze
     CONNECTIONS = 32
     PATIENCE = 30 # seconds for a server to start
+    LOG = File.expand_path("../tmp/benchmark/web.log", __dir__)
 
     def self.row(result)
       result.values_at(:workload, :server, :contender, :requests, :median, :p99, :failed).map { |cell| cell || "–" }
@@ -58,7 +59,7 @@ module Bench
       address = @database.address(Workload.named(workload)).merge(pool: CONNECTIONS)
       app = JSON.generate([contender, workload, address, Worker::LIB, Process.pid])
       pid = Process.spawn({ "BENCH_APP" => app, "RACK_ENV" => "production" }, *SERVERS[server].call(port),
-                          "#{__dir__}/web/config.ru", %i[out err] => ["#{File.dirname(Run::LAST)}/web.log", "a"], pgroup: true)
+                          "#{__dir__}/web/config.ru", %i[out err] => [LOG, "a"], pgroup: true)
       wait_for(port, pid)
       yield port
     ensure
@@ -67,22 +68,24 @@ module Bench
 
     def wait_for(port, pid)
       start = Sample.now
-      begin
-        get(port)
-      rescue SystemCallError, EOFError, Net::ReadTimeout
-        raise Worker::Failed,
-              "the web server didn't start: see tmp/benchmark/web.log" if Sample.now - start > PATIENCE || gone?(pid)
+      until answers?(port)
+        raise Worker::Failed, "a web server didn't start: see #{LOG}" if Sample.now - start > PATIENCE || gone?(pid)
         sleep 0.1
-        retry
       end
+    end
+
+    def answers?(port)
+      get(port) && true
+    rescue SystemCallError, EOFError, Net::ReadTimeout
+      false
     end
 
     def gone?(pid) = Process.wait(pid, Process::WNOHANG)
     def get(port) = Net::HTTP.get_response("127.0.0.1", "/", port).then { |response| response.body }
 
     def wrk(port, seconds)
-      text, = Open3.capture2e("wrk", "-t2", "-c#{CONNECTIONS}", "-d#{seconds}s", "--timeout", "20s", "--latency", "http://127.0.0.1:#{port}/")
-      text
+      options = ["-t2", "-c#{CONNECTIONS}", "-d#{seconds}s", "--timeout", "20s", "--latency"]
+      Open3.capture2e("wrk", *options, "http://127.0.0.1:#{port}/").first
     end
 
     # wrk says "50%   12.34ms", "99%    1.20s", "Requests/sec:   123.4", "Non-2xx or 3xx responses: 5".
