@@ -170,7 +170,8 @@ class LatencyProxy
 
     def take(lane, delay)
       if lane == @requests
-        @answerable ||= LatencyProxy.now + delay if lane.take(delay)
+        asked = LatencyProxy.now # before the lane looks at the clock: on a busy machine the answer may be here soon after
+        @answerable ||= asked + delay if lane.take(delay)
       elsif lane.take(0) && @answerable && LatencyProxy.now >= @answerable
         @answerable = nil
         @round_trips += 1

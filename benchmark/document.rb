@@ -1,0 +1,181 @@
+# frozen_string_literal: true
+
+require_relative "verdict"
+require_relative "dot_plot"
+require_relative "line_chart"
+
+module Bench
+  # docs/benchmarks.md and its charts.
+  class Document
+    FOLDER = File.expand_path("../docs", __dir__)
+
+    # A table in Markdown.
+    def self.grid(heads, rows)
+      lines = [heads, *rows].map { |cells| "| #{cells.join(" | ")} |" }
+      lines.insert(1, "|#{"-|" * heads.size}").join("\n")
+    end
+
+    # results: as Run makes them.
+    def initialize(results, folder: FOLDER)
+      @results = results
+      @folder = folder
+      @tables = (results[:contests] || []).to_h { |contest| [Workload.named(contest[:workload]), Table.new(contest)] }
+      @charts = {}
+    end
+
+    # Returns the file's name.
+    def write
+      text = sections.compact.join("\n")
+      FileUtils.mkdir_p("#{@folder}/benchmarks")
+      @charts.each { |name, svg| File.write("#{@folder}/benchmarks/#{name}.svg", svg) }
+      File.write("#{@folder}/benchmarks.md", text)
+      "docs/benchmarks.md"
+    end
+
+    private
+
+    def sections = [head, method, summary, *@tables.map { |workload, table| workload(workload, table) }, yjit, curves, web]
+
+    def head
+      where = @results[:environment]
+      <<~MARKDOWN
+        # Benchmarks
+
+        Written by `#{where[:command]}` on #{where[:date]}, at commit #{where[:commit]}. Don't edit: `bin/bench` writes it anew.
+        #{"\n**Provisional:** made with few runs; what counts is a whole run, `bin/bench`, on a machine that does nothing else.\n" if provisional?}
+        - Machine: #{where[:machine]}; load average #{where[:load_before]} before, #{where[:load_after]} after
+        - PostgreSQL #{where[:postgresql]}, on the same machine, over TCP
+        - #{where[:versions].map { |name, version| "#{name} #{version}" }.join(", ")}
+        - Distance, `select 1` on a prepared statement: #{distances}
+      MARKDOWN
+    end
+
+    def provisional? = @results[:environment][:command] != "bin/bench"
+
+    def distances
+      @results[:calibration].map { |rtt, ms|
+        format("RTT %s is %.2f ms (p99 %.2f)", Table.plain(rtt), ms[:median], ms[:p99])
+      }.join(", ")
+    end
+
+    def method
+      contenders = Contender.all.map { |contender| "| #{contender.title} | #{contender.about} |" }
+      <<~MARKDOWN
+
+        ## How it is measured
+
+        Each contender runs in a process of its own, with its own gems alone, on the same tables, models, types and query. Before anything is
+        timed its answer must be, byte by byte, naive's (the floor with json_agg: but for white space between list items); whoever answers
+        otherwise is left out, and it is said why. Then they take turns in random order; those that are slow run less often, spread
+        evenly. Before each run `GC.start`; a run is from the query's text to the JSON text. Ratios are of medians of the same run
+        and to naive's. Round trips and bytes are counted by a proxy on the wire, statements by libpq's own trace, at RTT 5 ms. CPU is that of
+        the process and of its PostgreSQL backend, per answer, at the nearest distance; objects are those that Ruby allocated. Peak is the
+        process's. ActiveRecord's query cache is off, prepared statements are on, YJIT is off unless it says so. A p99 of fewer than 100
+        runs is near the slowest.
+
+        | contender | |
+        |-|-|
+        #{contenders.join("\n")}
+
+        `floor-…`, `rest…` and `join…` are no ways to write a GraphQL API: they show what the rest costs. `eager_load` doesn't apply the order
+        of an association; where its answer differs for that, it is left out.
+      MARKDOWN
+    end
+
+    # First of all: where it loses.
+    def summary
+      return if @tables.empty?
+      rows = @tables.filter_map { |workload, table| summary_row(workload, table) if table.summary(Verdict::OURS, table.rtts.first) }
+      rtts = @tables.values.first.rtts
+      <<~MARKDOWN
+
+        ## Where Pipeloader is the fastest, and where it isn't
+
+        Its time by that of the fastest way to write the same GraphQL API on the same engine, and on any; below 1 is faster.
+
+        | workload | #{rtts.map { |rtt| "RTT #{Table.plain(rtt)}: by the best of its engine | of all" }.join(" | ")} |
+        |-|#{"-|-|" * rtts.size}
+        #{rows.join("\n")}
+      MARKDOWN
+    end
+
+    def summary_row(workload, table)
+      verdict = Verdict.new(table)
+      cells = table.rtts.flat_map { |rtt| [/\A(next|pipeloader)/, /\Apipeloader/].map { |out| best(verdict, rtt, out) } }
+      "| [#{workload.title}](##{anchor(workload.title)}) | #{cells.join(" | ")} |"
+    end
+
+    def best(verdict, rtt, out)
+      name = verdict.fastest(rtt, but: out)
+      name ? format("%.2f (%s)", verdict.ratio(name, rtt), name) : "–"
+    end
+
+    def anchor(title) = title.downcase.gsub(/[^\p{Word}\- ]/, "").tr(" ", "-")
+
+    def workload(workload, table)
+      chart = chart(workload.name, DotPlot.new("#{workload.title}: #{workload.about}", table))
+      <<~MARKDOWN
+
+        ## #{workload.title}
+
+        #{workload.about.sub(/\A./, &:upcase)}. `bin/bench --workload #{workload.name}`
+
+        #{Verdict.new(table).sentences.join(" ")}
+
+        #{chart}
+        #{grid(table.heads, table.rows)}
+        #{absent(workload)}
+      MARKDOWN
+    end
+
+    def absent(workload)
+      contest = @results[:contests].find { |each| each[:workload] == workload.name }
+      contest[:absent].map { |name, why| "Without #{name}: #{why.lines.first.strip}\n" }.join("\n")
+    end
+
+    def yjit
+      return unless @results[:yjit]
+      parts = @results[:yjit].map do |contest|
+        table = Table.new(contest)
+        "### #{Workload.named(contest[:workload]).title}, with YJIT and without\n\n#{grid(table.heads, table.rows)}\n"
+      end
+      "\n## YJIT\n\nOf the Ruby above, in one run.\n\n#{parts.join("\n")}"
+    end
+
+    def curves
+      return unless @results[:curves]
+      parts = Curve.all.map do |curve|
+        lines = curve.lines(@results[:curves].fetch(curve.name))
+        "### #{curve.title}\n\n#{chart(curve.name, LineChart.new(curve.title, curve.axis, lines))}\n#{points(curve, lines)}"
+      end
+      "\n## Growing\n\nWhose answer would take more than #{Stamina::LIMIT.round} s is left out.\n\n#{parts.join("\n")}"
+    end
+
+    def points(curve, lines)
+      marks = lines.values.flatten(1).map(&:first).uniq
+      rows = lines.map { |name, points| [name, *marks.map { |mark| points.to_h[mark]&.then { |ms| Table.ms(ms) } || "–" }] }
+      grid([curve.axis, *marks.map { |mark| Table.plain(mark) }], rows)
+    end
+
+    def web
+      return if @results[:web].nil? || @results[:web].empty?
+      <<~MARKDOWN
+
+        ## Web servers
+
+        Puma with 16 threads, Falcon with two processes; wrk with 32 connections for 8 s, after 2 s to warm up. Falcon's fibers have a
+        connection each. A pipeline sends ten sleeps at once, but one connection sleeps them one after the other: there, pipelining can't help.
+
+        #{grid(Web::HEADS, @results[:web].map { |result| Web.row(result) })}
+      MARKDOWN
+    end
+
+    def grid(heads, rows) = self.class.grid(heads, rows)
+
+    # The picture, by reference.
+    def chart(name, drawing)
+      @charts[name] = drawing.to_s
+      "![](benchmarks/#{name}.svg)\n"
+    end
+  end
+end

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+module Bench
+  # The README's table, between its two markers.
+  class Readme
+    FILE = File.expand_path("../README.md", __dir__)
+    MARKED = /(?<=<!-- bin\/bench writes this -->\n).*(?=<!-- up to here -->)/m
+    WORKLOADS = { "narrow-25" => "narrow, 25 posts", "wide" => "wide, 12 issues" }.freeze
+    ROWS = { "naive" => "plain resolvers", "includes" => "`includes`, by hand", "dataloader" => "`GraphQL::Dataloader`, by hand",
+             "pipeloader" => "**Pipeloader**, plain resolvers" }.freeze
+
+    def initialize(results, file: FILE)
+      @environment = results[:environment]
+      @tables = (results[:contests] || []).to_h { |contest| [contest[:workload], Table.new(contest)] }.slice(*WORKLOADS.keys)
+      @file = file
+    end
+
+    # Returns the file's name; nil if there is nothing to fill the table with.
+    def write
+      return if @tables.size < WORKLOADS.size
+      text = File.read(@file)
+      return unless text.match?(MARKED)
+      File.write(@file, text.sub(MARKED) { table })
+      "README.md"
+    end
+
+    private
+
+    def table
+      rtts = @tables.values.first.rtts
+      <<~MARKDOWN
+        Times as part of naive's, medians, Ruby #{@environment[:versions]["Ruby"]} without YJIT on #{@environment[:machine][/\A\d+/]} cores (`#{@environment[:command]}`,
+        #{@environment[:date]}; yours will differ). Where others are faster, and why: `docs/benchmarks.md`.
+
+        | | round trips | #{rtts.map { |rtt| "RTT #{Table.plain(rtt)}#{" ms" if rtt.positive?}" }.join(" | ")} |
+        |-|-|#{"-|" * rtts.size}
+        #{WORKLOADS.flat_map { |name, title| rows(title, @tables[name], rtts) }.join("\n")}
+      MARKDOWN
+    end
+
+    def rows(title, table, rtts)
+      (ROWS.keys & table.names).map do |name|
+        label = name == "naive" ? "#{title}: #{ROWS[name]}" : "&nbsp; #{ROWS[name]}"
+        "| #{label} | #{table.entries[name][:round_trips]} | #{rtts.map { |rtt| share(table, name, rtt) }.join(" | ")} |"
+      end
+    end
+
+    def share(table, name, rtt) = table.share(name, rtt)&.then { |share| name == "naive" ? "1" : format("%.2f", share) } || "–"
+  end
+end

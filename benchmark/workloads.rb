@@ -1,0 +1,7 @@
+# frozen_string_literal: true
+
+require_relative "workload"
+require_relative "dataset"
+
+# In the order of the reports.
+%w[trees harbors aggregates nesting opaque chinook].each { |name| require_relative "workloads/#{name}" }
