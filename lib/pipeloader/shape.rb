@@ -11,9 +11,12 @@ module Pipeloader
   #       SELECT "posts".* FROM "posts" WHERE "posts"."author_id" = pipeloader_keys.p1 LIMIT $2
   #     ) AS pipeloader_read OFFSET 0) AS pipeloader_rows                            -- ["{3,7,…}", 10]
   #
-  # OFFSET 0 keeps the planner from merging the two: each read is planned, and its rows come in the order, as by itself.
+  # OFFSET 0 keeps the planner from merging the two: each read is planned, and its rows come in the order, as by itself. (As far
+  # as SQL leaves the order open, that is: so parameters may differ that are compared by `=` or IN, where the plan hardly
+  # depends on the value. It does for `>`, where the planner guesses that a third of the table will do.)
   #
-  # Limits: SQL that locks rows, or quotes with backslashes or dollars; parameters that differ and are arrays, or long.
+  # Limits: SQL that locks rows, or quotes with backslashes or dollars; parameters that differ and are compared otherwise, or are
+  # arrays, or long.
   class Shape
     # {OID of a type => OID of its array}: PostgreSQL's own, fixed for good (pg_type.dat).
     ARRAYS = {
@@ -26,7 +29,9 @@ module Pipeloader
     # What isn't a parameter though it may look like one; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|\$(\d+)}m
     ALONE = /\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b|\\|\$(?!\d)|;\s*\z/i
-    private_constant :ARRAYS, :TOKEN, :ALONE
+    # Where a parameter may differ, in SQL that reads from a table.
+    KEYS = /(?:(?<![<>!~])=\s*|\b(?:limit|offset)\s+)\$(\d+)\b|(?<!not )\bin\s*\(((?:\$\d+(?:\s*,\s*)?)+)\)/i
+    private_constant :ARRAYS, :TOKEN, :ALONE, :KEYS
 
     attr_reader :sql, :name, :description
 
@@ -61,7 +66,7 @@ module Pipeloader
     # @return [Wrapped, nil] one statement for all of them; nil if there is no array of what differs
     def wrap(rows)
       varying = varying_in(rows)
-      return unless varying.all? { |index| array_type(index).positive? }
+      return unless varying.all? { |index| keys.include?(index) && array_type(index).positive? }
 
       order = varying + ((0...@types.size).to_a - varying)
       Wrapped.new(@sqls[varying] ||= sql_for(varying, order),
@@ -76,6 +81,16 @@ module Pipeloader
 
     ENCODER = PG::TextEncoder::Array.new
     private_constant :ENCODER
+
+    # @return [Array<Integer>] which parameters may differ
+    def keys
+      @keys ||= begin
+        text = @sql.gsub(TOKEN) { |token| Regexp.last_match(1) ? token : "''" }
+        all = text.scan(/\$(\d+)/).flatten.tally
+        keys = text.match?(/\bfrom\b/i) ? text.scan(KEYS).flat_map { |number, list| number || list.scan(/\d+/) }.tally : all
+        keys.select { |number, times| all[number] == times }.keys.map { |number| number.to_i - 1 }
+      end
+    end
 
     def array_type(index) = ARRAYS[@types[index]] || @arrays.fetch(@types[index], 0)
 

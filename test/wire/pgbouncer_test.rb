@@ -337,7 +337,10 @@ class PgbouncerTest < WireCase
     end
     outcomes = threads.flat_map(&:value)
     outcomes.each do |ids, titles|
-      ids.zip(titles) { |id, title| assert_includes ["post #{id}", "26000", "42P05", nil], title.is_a?(Failure) ? title.sqlstate : title }
+      # (22P02, 08P01: the name is another client's, whose statement has parameters of another type, or another number of them.)
+      ids.zip(titles) do |id, title|
+        assert_includes ["post #{id}", "26000", "42P05", "22P02", "08P01", nil], title.is_a?(Failure) ? title.sqlstate : title
+      end
     end
     assert_operator outcomes.sum { |_, titles| titles.grep(String).size }, :>, 0
   ensure
