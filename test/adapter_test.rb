@@ -99,14 +99,13 @@ class AdapterTest < PipeloaderTest
       end
       def posts = Note.count.zero? ? ::Post.order(:id) : []
     end
-    Note.connection
+    Note.connection.create_table(:notes, force: true) { |t| t.string :text } # in memory: gone with its connection
     assert_same_answer("{ notes posts { title comments { body } } }", Schemas.make(query: query, mutation: nil))
     assert_equal [1, 1], inside
   end
 
   class Note < ActiveRecord::Base
     establish_connection(adapter: "sqlite3", database: ":memory:")
-    connection.create_table(:notes) { |t| t.string :text }
   end
 
   Minitest.after_run { Note.remove_connection }

@@ -647,11 +647,11 @@ class MissTest < ProjectionTest
       field :kept, [Library::Work], null: false
       define_method(:kept) { works = ::Work.order(:id) }
     end
-    execute("{ kept { title } }", pair.last)
+    execute("{ kept { title writer { name } } }", pair.last)
     assert_equal ::Work.order(:id).pluck(:body), works.map(&:body)
     assert_equal ::Work.first.attributes, works.first.attributes
     # What the response asked for means nothing any more.
-    assert_equal(["SELECT \"writers\".* FROM \"writers\" WHERE \"writers\".\"id\" = $1 LIMIT $2"], sql { works.first.writer })
+    assert_equal(["SELECT \"writers\".* FROM \"writers\" WHERE \"writers\".\"id\" = $1 LIMIT $2"], sql { works.first.reload_writer })
   end
 
   def test_from_a_thread_and_from_an_enumerator
@@ -719,6 +719,16 @@ class MissTest < ProjectionTest
     refute_includes answer["data"]["drafts"].first["seen"], "body"
   end
 
+  # What PostgreSQL quotes, is the statement as it is without projection.
+  def test_error_of_the_database
+    pair = schemas do
+      field :wrong, [Library::Work], null: false
+      def wrong = ::Work.where("no_such_column = 1")
+    end
+    errors = pair.map { |schema| assert_raises(ActiveRecord::StatementInvalid) { execute("{ wrong { title } }", schema) } }
+    assert_equal(*errors.map { |error| [error.class, error.message, error.sql] })
+  end
+
   # It learns of a dropped column when PostgreSQL says so, and asks again for whole rows.
   def test_column_that_was_dropped_since
     ActiveRecord::Base.connection.execute("CREATE TABLE drafts (id bigserial PRIMARY KEY, title text, old text, note text)")
@@ -726,13 +736,16 @@ class MissTest < ProjectionTest
     model.insert_all!([{ title: "one", old: "o", note: "n" }])
     model.columns_hash
     ActiveRecord::Base.connection.execute("ALTER TABLE drafts DROP COLUMN old, ADD COLUMN fresh text DEFAULT 'f'")
-    type = work_type("Draft") { field :note, String, selects: []; def note = object.note }
+    type = work_type("Draft") { field :note, String, selects: []; field :old, String; def note = object.note }
     pair = schemas do
       field :drafts, [type], null: false
       define_method(:drafts) { model.order(:id) }
     end
     answer = assert_same_answer("{ drafts { title note } }", pair)
     assert_equal({ "drafts" => [{ "title" => "one", "note" => "n" }] }, answer["data"])
+    errors = pair.map { |schema| assert_raises(RuntimeError) { execute("{ drafts { old } }", schema) } }
+    assert_equal(*errors.map { |error| error.message.gsub(/0x\h+/, "") })
+    assert_match(/Failed to implement Draft.old/, errors.first.message)
   ensure
     ActiveRecord::Base.connection.execute("DROP TABLE drafts")
   end
@@ -872,8 +885,12 @@ class LeftAloneTest < ProjectionTest
       def specials = context[:works] = ::Work.order(:id)
       define_method(:probe) { counts << context[:works].then { |it| [it.count, it.select_values, it.to_sql, it.where(id: 1).first.attributes, it.pluck(:body), it.sum(:price)] } && "done" }
     end
-    pair.each { |schema| execute("{ specials { title } probe }", schema) }
+    plain, exact = pair.map { |schema| sql { execute("{ specials { title } probe }", schema) } }
     assert_equal(*counts)
+    # What is made of it, is the application's own.
+    made = plain.grep(/WHERE/)
+    assert_equal 1, made.size
+    assert_includes exact, made.first
   end
 end
 

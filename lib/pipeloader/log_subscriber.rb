@@ -22,9 +22,10 @@ module Pipeloader
       payload = event.payload
       debug do
         column = payload[:column]
-        format("  %s (%.1fms)  %s reads %s: fetched for %s. Declare %s",
+        format("  %s (%.1fms)  %s reads %s: fetched for %s.%s",
                color("Projection miss", YELLOW, bold: true), event.duration, payload[:field] || payload[:model].name,
-               column ? "`#{column}`" : "all columns", count(payload[:records], "record"), "`selects: %i[#{column}]`")
+               column ? "`#{column}`" : "all columns", count(payload[:records], "record"),
+               (" Declare `selects: %i[#{column}]`" if column))
       end
     end
 

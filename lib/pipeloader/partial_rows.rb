@@ -45,7 +45,7 @@ module Pipeloader
     # What to say where the row of a record isn't there any more.
     def gone(name)
       "#{@projection.model.name}#{".#{name}" if name} had been left out of a projection, and the row was deleted before it was " \
-        "read. Declare `selects: %i[#{name}]` on the field that reads it, or read the record whole before it is deleted."
+        "read. Declare `selects: %i[#{name || "…"}]` on the field that reads it, or ask for its attributes before it is deleted."
     end
 
     private
