@@ -44,7 +44,8 @@ module Bench
       return write(Marshal.load(File.binread(LAST))) if @options.report?
 
       @environment = Environment.new(@options.given)
-      @journal = Journal.new([@environment.signature, revisions.map(&:commit)], fresh: @options.fresh? || @options.quick?)
+      @journal = Journal.new([@environment.signature, @options.settings, @options.yjit, chosen, revisions.map(&:commit)],
+                             fresh: @options.fresh? || @options.quick?)
       @progress = Progress.new(steps)
       @database = Database.new(@progress)
       @options.profile ? profile : measure
