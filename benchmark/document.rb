@@ -55,8 +55,8 @@ module Bench
       where = @results[:environment]
       return unless where.values_at(:load_before, :load_after).compact.any? { |load| load > where[:machine].to_i }
 
-      "\n**The machine was busy with other work.** Times, and ratios of them, aren't to be trusted here; round trips, statements, bytes " \
-        "and objects are, CPU roughly.\n"
+      "\n**The machine was busy with other work.** Times, and ratios of them, aren't to be trusted here; round trips, " \
+        "statements, bytes and objects are, CPU roughly.\n"
     end
 
     def provisional? = !@results[:whole]

@@ -91,7 +91,7 @@ module Bench
       parser.on("--budget SECONDS", Float, "for a contender at a distance") { |seconds| @settings[:budget] = seconds }
       parser.on("--runs N", Integer, "exactly so many") { |runs| @settings.update(least: runs, most: runs) }
       parser.on("--json FILE", "all figures, single runs too") { |file| @json = file }
-      parser.on("--write", "docs/benchmarks.md, its charts and the README's table (a whole run does it anyway)") { @write = true }
+      parser.on("--write", "docs/benchmarks.md and its charts (a whole run does, and the README's table)") { @write = true }
       parser.on("--report", "write them from the last run's figures, without measuring") { @report = @write = true }
       parser.on("--fresh", "measure again what an interrupted run has measured") { @fresh = true }
     end

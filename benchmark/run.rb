@@ -59,7 +59,7 @@ module Bench
       results = { calibration: calibration }
       @options.parts.each { |part| results[part] = public_send(part) }
       @progress.clear
-      finish(results.merge(environment: @environment.to_h(@database.version)))
+      finish(results.merge(whole: @options.whole?, environment: @environment.to_h(@database.version)))
     end
 
     # How many steps #advance is called for.

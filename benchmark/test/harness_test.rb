@@ -133,7 +133,7 @@ class HarnessTest < Minitest::Test
   end
 
   def test_documents
-    results = { calibration: { 0.0 => { median: 0.1, p99: 0.2 } }, contests: %w[narrow-25 wide].map { |name| made_up({ "naive" => 0.4, "includes" => 0.2, "pipeloader" => 0.1 }, name) },
+    results = { whole: true, calibration: { 0.0 => { median: 0.1, p99: 0.2 } }, contests: %w[narrow-25 wide].map { |name| made_up({ "naive" => 0.4, "includes" => 0.2, "pipeloader" => 0.1 }, name) },
                 environment: { command: "bin/bench", date: "today", commit: "abc", machine: "2 × fast", versions: { "Ruby" => "3" } } }
     Dir.mktmpdir do |folder|
       Bench::Document.new(results, folder: folder).write
