@@ -35,7 +35,8 @@ module Bench
 
     def quick? = @quick || false
     def fresh? = @fresh || false
-    def settings = defaults.merge(@settings)
+    # special: what a part of the benchmark needs by default; what was asked for goes before it, but for the distances.
+    def settings(**special) = defaults.merge(@settings, special, @settings.slice(:budget, :least, :most))
     def write? = whole? || @write || false
     def report? = @report || false
     def setup = ["--bench"] # of bin/setup

@@ -127,7 +127,7 @@ module Bench
     end
 
     def contest(workload, entries, suffix = "", **settings)
-      settings = @options.settings.merge(settings)
+      settings = @options.settings(**settings)
       result = @journal.fetch("#{workload.name}#{suffix}") do
         Contest.new(workload, entries, @database.address(workload), settings, @progress).run
       end

@@ -167,6 +167,8 @@ class HarnessTest < Minitest::Test
     assert_equal %w[narrow-25 narrow-50 narrow-200], Bench::Options.parse(%w[--workload narrow]).workloads
     assert_equal [0.0, 2.5], Bench::Options.parse(%w[--rtt 0,2.5]).settings[:rtts]
     assert_equal %i[contests], Bench::Options.parse(%w[--quick]).parts
+    settings = Bench::Options.parse(%w[--runs 5 --rtt 1]).settings(least: 15, rtts: [0.0])
+    assert_equal [5, 5, [0.0]], settings.values_at(:least, :most, :rtts)
     assert_equal Bench::Options::PARTS, Bench::Options.parse([]).parts
     refute Bench::Options.parse(%w[--quick]).write?
     assert_raises(OptionParser::InvalidArgument) { Bench::Options.parse(%w[--only nobody]) }
