@@ -38,6 +38,9 @@ module Bench
     # special: what a part of the benchmark needs by default; what was asked for goes before it, but for the distances.
     def settings(**special) = defaults.merge(@settings, special, @settings.slice(:budget, :least, :most))
     def write? = whole? || @write || false
+    # Nothing is left out: what the documents are made from.
+    def whole? = !quick? && !@workloads && !@contenders && revisions.empty? && @parts.empty? && !@settings[:rtts] && !report?
+
     def report? = @report || false
     def setup = ["--bench"] # of bin/setup
 
@@ -48,9 +51,6 @@ module Bench
     end
 
     private
-
-    # Nothing is left out: what the documents are made from.
-    def whole? = !quick? && !@workloads && !@contenders && revisions.empty? && @parts.empty? && !@settings[:rtts] && !report?
 
     def defaults
       return COMPARE if revisions.any?

@@ -170,6 +170,8 @@ class HarnessTest < Minitest::Test
     settings = Bench::Options.parse(%w[--runs 5 --rtt 1]).settings(least: 15, rtts: [0.0])
     assert_equal [5, 5, [0.0]], settings.values_at(:least, :most, :rtts)
     assert_equal Bench::Options::PARTS, Bench::Options.parse([]).parts
+    assert_predicate Bench::Options.parse([]), :whole?
+    refute_predicate Bench::Options.parse(%w[--quick]), :whole?
     refute Bench::Options.parse(%w[--quick]).write?
     assert_raises(OptionParser::InvalidArgument) { Bench::Options.parse(%w[--only nobody]) }
   end
