@@ -42,7 +42,7 @@ module Bench
         # Benchmarks
 
         Written by `#{where[:command]}` on #{where[:date]}, at commit #{where[:commit]}. Don't edit: `bin/bench` writes it anew.
-        #{"\n**Provisional:** made with few runs; what counts is a whole run, `bin/bench`, on a machine that does nothing else.\n" if provisional?}
+        #{"\n**Provisional:** made with few runs; what counts is a whole run, `bin/bench`, on a machine that does nothing else.\n" if provisional?}#{busy}
         - Machine: #{where[:machine]}; load average #{where[:load_before]} before, #{where[:load_after]} after
         - PostgreSQL #{where[:postgresql]}, on the same machine, over TCP
         - #{where[:versions].map { |name, version| "#{name} #{version}" }.join(", ")}
@@ -50,7 +50,16 @@ module Bench
       MARKDOWN
     end
 
-    def provisional? = @results[:environment][:command] != "bin/bench"
+    # More to do than processors to do it: then clocks tell of others' work, too.
+    def busy
+      where = @results[:environment]
+      return unless where.values_at(:load_before, :load_after).compact.any? { |load| load > where[:machine].to_i }
+
+      "\n**The machine was busy with other work.** Times, and ratios of them, aren't to be trusted here; round trips, " \
+        "statements, bytes and objects are, CPU roughly.\n"
+    end
+
+    def provisional? = !@results[:whole]
 
     def distances
       @results[:calibration].map { |rtt, ms|

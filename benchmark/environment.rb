@@ -15,7 +15,7 @@ module Bench
     end
 
     # What makes figures comparable with others: not when, nor how busy the machine was.
-    def signature = [command, code, versions, processor]
+    def signature = [code, versions, processor]
 
     def to_h(postgresql)
       { date: Time.now.utc.strftime("%Y-%m-%d"), command: command, commit: code, machine: processor, versions: versions,

@@ -35,8 +35,12 @@ module Bench
 
     def quick? = @quick || false
     def fresh? = @fresh || false
-    def settings = defaults.merge(@settings)
+    # special: what a part of the benchmark needs by default; what was asked for goes before it, but for the distances.
+    def settings(**special) = defaults.merge(@settings, special, @settings.slice(:budget, :least, :most))
     def write? = whole? || @write || false
+    # Nothing is left out: what the documents are made from.
+    def whole? = !quick? && !@workloads && !@contenders && revisions.empty? && @parts.empty? && !@settings[:rtts] && !report?
+
     def report? = @report || false
     def setup = ["--bench"] # of bin/setup
 
@@ -47,9 +51,6 @@ module Bench
     end
 
     private
-
-    # Nothing is left out: what the documents are made from.
-    def whole? = !quick? && !@workloads && !@contenders && revisions.empty? && @parts.empty? && !@settings[:rtts] && !report?
 
     def defaults
       return COMPARE if revisions.any?
@@ -91,7 +92,7 @@ module Bench
       parser.on("--budget SECONDS", Float, "for a contender at a distance") { |seconds| @settings[:budget] = seconds }
       parser.on("--runs N", Integer, "exactly so many") { |runs| @settings.update(least: runs, most: runs) }
       parser.on("--json FILE", "all figures, single runs too") { |file| @json = file }
-      parser.on("--write", "docs/benchmarks.md, its charts and the README's table (a whole run does it anyway)") { @write = true }
+      parser.on("--write", "docs/benchmarks.md and its charts (a whole run does, and the README's table)") { @write = true }
       parser.on("--report", "write them from the last run's figures, without measuring") { @report = @write = true }
       parser.on("--fresh", "measure again what an interrupted run has measured") { @fresh = true }
     end

@@ -10,14 +10,15 @@ module Bench
              "pipeloader" => "**Pipeloader**, plain resolvers" }.freeze
 
     def initialize(results, file: FILE)
+      @whole = results[:whole]
       @environment = results[:environment]
       @tables = (results[:contests] || []).to_h { |contest| [contest[:workload], Table.new(contest)] }.slice(*WORKLOADS.keys)
       @file = file
     end
 
-    # Returns the file's name; nil if there is nothing to fill the table with.
+    # Returns the file's name; nil if it isn't for the README: what was tried in passing.
     def write
-      return if @tables.size < WORKLOADS.size
+      return if !@whole || @tables.size < WORKLOADS.size
       text = File.read(@file)
       return unless text.match?(MARKED)
       File.write(@file, text.sub(MARKED) { table })

@@ -44,7 +44,8 @@ module Bench
       return write(Marshal.load(File.binread(LAST))) if @options.report?
 
       @environment = Environment.new(@options.given)
-      @journal = Journal.new([@environment.signature, revisions.map(&:commit)], fresh: @options.fresh? || @options.quick?)
+      @journal = Journal.new([@environment.signature, @options.settings, @options.yjit, chosen, revisions.map(&:commit)],
+                             fresh: @options.fresh? || @options.quick?)
       @progress = Progress.new(steps)
       @database = Database.new(@progress)
       @options.profile ? profile : measure
@@ -58,7 +59,7 @@ module Bench
       results = { calibration: calibration }
       @options.parts.each { |part| results[part] = public_send(part) }
       @progress.clear
-      finish(results.merge(environment: @environment.to_h(@database.version)))
+      finish(results.merge(whole: @options.whole?, environment: @environment.to_h(@database.version)))
     end
 
     # How many steps #advance is called for.
@@ -126,7 +127,7 @@ module Bench
     end
 
     def contest(workload, entries, suffix = "", **settings)
-      settings = @options.settings.merge(settings)
+      settings = @options.settings(**settings)
       result = @journal.fetch("#{workload.name}#{suffix}") do
         Contest.new(workload, entries, @database.address(workload), settings, @progress).run
       end

@@ -133,7 +133,7 @@ class HarnessTest < Minitest::Test
   end
 
   def test_documents
-    results = { calibration: { 0.0 => { median: 0.1, p99: 0.2 } }, contests: %w[narrow-25 wide].map { |name| made_up({ "naive" => 0.4, "includes" => 0.2, "pipeloader" => 0.1 }, name) },
+    results = { whole: true, calibration: { 0.0 => { median: 0.1, p99: 0.2 } }, contests: %w[narrow-25 wide].map { |name| made_up({ "naive" => 0.4, "includes" => 0.2, "pipeloader" => 0.1 }, name) },
                 environment: { command: "bin/bench", date: "today", commit: "abc", machine: "2 × fast", versions: { "Ruby" => "3" } } }
     Dir.mktmpdir do |folder|
       Bench::Document.new(results, folder: folder).write
@@ -167,7 +167,11 @@ class HarnessTest < Minitest::Test
     assert_equal %w[narrow-25 narrow-50 narrow-200], Bench::Options.parse(%w[--workload narrow]).workloads
     assert_equal [0.0, 2.5], Bench::Options.parse(%w[--rtt 0,2.5]).settings[:rtts]
     assert_equal %i[contests], Bench::Options.parse(%w[--quick]).parts
+    settings = Bench::Options.parse(%w[--runs 5 --rtt 1]).settings(least: 15, rtts: [0.0])
+    assert_equal [5, 5, [0.0]], settings.values_at(:least, :most, :rtts)
     assert_equal Bench::Options::PARTS, Bench::Options.parse([]).parts
+    assert_predicate Bench::Options.parse([]), :whole?
+    refute_predicate Bench::Options.parse(%w[--quick]), :whole?
     refute Bench::Options.parse(%w[--quick]).write?
     assert_raises(OptionParser::InvalidArgument) { Bench::Options.parse(%w[--only nobody]) }
   end

@@ -3,11 +3,11 @@
 # Models and plain types. As in an application, nothing here knows of any contender.
 module Nesting
   class Reading < ActiveRecord::Base
-    has_one :item
+    has_one :item, inverse_of: false # a chain of them is to be read, not remembered
   end
 
   class Item < ActiveRecord::Base
-    belongs_to :reading
+    belongs_to :reading, inverse_of: false
     has_many :items, -> { order(:id) }, foreign_key: :parent_id
   end
 
