@@ -75,7 +75,7 @@ module Pipeloader
     # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits
     # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.)
     def away(&block)
-      @taken = @state.set_aside
+      @taken = @state.set_aside || @state.known
       @run.left(self)
       without_parking { FieldPosition.keep(&block) }
     ensure
@@ -206,14 +206,11 @@ module Pipeloader
       @state.install
     end
 
-    # What is there is the base at rest: what it sees, unless it left a block open, or another job has settled something since.
+    # What is there is the base at rest: what it saw when it parked, unless it left a block open, or another job has settled
+    # something since.
     def come_back
       taken, @taken = @taken, nil
-      if !@state.equal?(@base) || taken
-        @state.install(taken)
-      elsif !@base.known.equal?(@known)
-        @state.install(@known)
-      end
+      @state.install(taken) unless @state.equal?(@base) && @base.known.equal?(taken)
     end
 
     def leave

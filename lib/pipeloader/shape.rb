@@ -5,10 +5,10 @@ module Pipeloader
   #
   #   SELECT "posts".* FROM "posts" WHERE "posts"."author_id" = $1 LIMIT $2        -- [[3, 10], [7, 10], …] becomes
   #
-  #   SELECT pipeloader_rows.*, pipeloader_keys.n
-  #     FROM unnest($1) WITH ORDINALITY AS pipeloader_keys(p1, n),
+  #   SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
+  #     FROM unnest($1) WITH ORDINALITY AS pipeloader_keys(pipeloader_1, pipeloader_n),
   #     LATERAL (SELECT * FROM (
-  #       SELECT "posts".* FROM "posts" WHERE "posts"."author_id" = pipeloader_keys.p1 LIMIT $2
+  #       SELECT "posts".* FROM "posts" WHERE "posts"."author_id" = pipeloader_keys.pipeloader_1 LIMIT $2
   #     ) AS pipeloader_read OFFSET 0) AS pipeloader_rows                            -- ["{3,7,…}", 10]
   #
   # OFFSET 0 keeps the planner from merging the two: each read is planned, and its rows come in the order, as by itself. (As far
@@ -26,8 +26,8 @@ module Pipeloader
       1700 => 1231, 2950 => 2951, 3802 => 3807
     }.freeze
 
-    # What isn't a parameter though it may look like one; then a parameter.
-    TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|\$(\d+)}m
+    # What isn't a parameter though it may look like one (a name can have a dollar in it); then a parameter.
+    TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
     ALONE = /\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b|\\|\$(?!\d)|;\s*\z/i
     # Where a parameter may differ, in SQL that reads from a table.
     KEYS = /(?:(?<![<>!~])=\s*|\b(?:limit|offset)\s+)\$(\d+)\b|(?<!not )\bin\s*\(((?:\$\d+(?:\s*,\s*)?)+)\)/i
@@ -104,10 +104,10 @@ module Pipeloader
 
     # @param order [Array<Integer>] of its parameters: those that differ come first, as arrays
     def sql_for(varying, order)
-      keys = varying.map { |index| "p#{index + 1}" }
+      keys = varying.map { |index| "pipeloader_#{index + 1}" }
       <<~SQL
-        SELECT pipeloader_rows.*, pipeloader_keys.n
-        FROM unnest(#{keys.each_index.map { |at| "$#{at + 1}" }.join(", ")}) WITH ORDINALITY AS pipeloader_keys(#{keys.join(", ")}, n),
+        SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
+        FROM unnest(#{keys.each_index.map { |at| "$#{at + 1}" }.join(", ")}) WITH ORDINALITY AS pipeloader_keys(#{keys.join(", ")}, pipeloader_n),
         LATERAL (SELECT * FROM (
         #{single(varying, order)}
         ) AS pipeloader_read OFFSET 0) AS pipeloader_rows
@@ -118,7 +118,7 @@ module Pipeloader
       @sql.gsub(TOKEN) do |token|
         next token unless (number = Regexp.last_match(1)&.to_i)
 
-        varying.include?(number - 1) ? "pipeloader_keys.p#{number}" : "$#{order.index(number - 1) + 1}"
+        varying.include?(number - 1) ? "pipeloader_keys.pipeloader_#{number}" : "$#{order.index(number - 1) + 1}"
       end
     end
   end

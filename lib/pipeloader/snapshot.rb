@@ -106,8 +106,9 @@ module Pipeloader
 
     def apply_attributes_changed_since(earlier, execution)
       @attributes.each do |name, now|
-        was = earlier.attributes.fetch(name, {})
-        changed = now.reject { |key, value| was.key?(key) && was[key].equal?(value) }
+        # (One that was set and set back is there now, and nil.)
+        was = earlier.attributes[name] || attributes_of(@instances[name].class.new)
+        changed = now.reject { |key, value| was[key].equal?(value) }
         gone = was.keys - now.keys
         next if changed.empty? && gone.empty?
 

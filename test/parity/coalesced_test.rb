@@ -228,6 +228,7 @@ class CoalescedTest < PipeloaderTest
     assert_alike([1, 2]) { |id| ask("SELECT E'\\'$1', $1::int", id) }
     assert_alike([1, 2]) { |id| ask("SELECT $$ $1 $$, $1::int", id) }
     assert_alike([1, 2]) { |id| ask("SELECT $1::int;", id) }
+    assert_one([1, 2]) { |id| ask("SELECT id AS a$5, a$2.id AS a$1 FROM posts a$2 WHERE id = $1 LIMIT $1", id) }
   end
 
   def test_with_and_union_and_values
@@ -324,6 +325,18 @@ class CoalescedTest < PipeloaderTest
     end
   ensure
     ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+
+  # A name that is there no more isn't looked for in what is around the SQL.
+  def test_a_column_that_goes
+    connection.execute("CREATE TABLE changing AS SELECT id, id AS n, id AS p1 FROM generate_series(1::bigint, 3) id")
+    schema = schemas_of(3).last
+    ask = ->(id) { ask("SELECT n, p1 FROM changing WHERE id = $1", id).rows }
+    2.times { assert_equal [[[1, 1]], [[2, 2]], [[3, 3]]], answers_of(schema, [1, 2, 3], &ask) }
+    connection.execute("ALTER TABLE changing RENAME n TO m; ALTER TABLE changing RENAME p1 TO p2")
+    3.times { assert_equal ["PG::UndefinedColumn"] * 3, answers_of(schema, [1, 2, 3], &ask).map { |it| it.cause.class.name } }
+  ensure
+    connection.execute("DROP TABLE changing")
   end
 
   def test_search_path

@@ -131,6 +131,26 @@ class DynamicStateTest < PipeloaderTest
     assert_includes answers.last.first, "user 1 user 1 user 1"
   end
 
+  # What a sibling has settled while this one was parked, it comes to by itself.
+  def test_the_same_assignment_in_siblings
+    I18n.available_locales = %i[en de fr]
+    assert_same_view_each_from_rest do |index|
+      Post.count if index.zero?
+      Current.tenant ||= 7
+      I18n.locale = :de
+      [(Post.count if index.zero?), Current.tenant, I18n.locale]
+    end
+    assert_equal [7, :de], [Current.tenant, I18n.locale]
+  end
+
+  def test_a_block_for_what_a_sibling_assigned_for_good
+    assert_same_view_each_from_rest do |index|
+      Post.count if index.zero?
+      index.zero? ? Current.set(user: :me) { [Post.count, Current.user] } : Current.user = :me
+    end
+    assert_equal :me, Current.user
+  end
+
   def test_locale_and_time_zone
     I18n.available_locales = %i[en de fr]
     assert_same_view do |index|
@@ -243,6 +263,12 @@ class DynamicStateTest < PipeloaderTest
   end
 
   private
+
+  # As above, where what is assigned is there to stay.
+  def assert_same_view_each_from_rest(&block)
+    plain, piped = Schemas.resolve(2, before: -> { [Current.reset, I18n.locale = :en] }, &block)
+    assert_equal plain, piped
+  end
 
   def runtime_count
     registry = ActiveRecord::RuntimeRegistry
