@@ -58,6 +58,10 @@ module Pipeloader
 
     def reads = @parts.flat_map(&:reads)
 
+    # (As of the single ones, by which others are put together.)
+    def size_by(sizes) = sizes.expect(@shape.sql) * @parts.size
+    def tell_size(bytes, sizes) = sizes.remember(@shape.sql, bytes / @parts.size, @parts.size)
+
     def described_sql = (@shape.sql unless @name)
 
     # Its Sync has come, and with it all rows.

@@ -383,6 +383,20 @@ class CoalescedTest < PipeloaderTest
     connection.execute("DROP TABLE IF EXISTS big")
   end
 
+  # What they bring together tells as much as what single ones did.
+  def test_rows_that_grow
+    reads = (1..200).to_a
+    connection.execute("CREATE TABLE big AS SELECT CASE WHEN n > 3 THEN repeat('x', 100000) END AS text, n FROM generate_series(1, 200) n")
+    ask = ->(n) { ask("SELECT text, n FROM big WHERE n = $1", n).rows.dig(0, 1) }
+    2.times { answers_of(schemas_of(3).last, [1, 2, 3], &ask) }
+    assert_equal reads, answers_of(schemas_of(200).last, reads, &ask)
+    _, sizes = assert_alike(reads, &ask)
+    assert_operator sizes.max, :<=, 60
+    assert_operator sizes.size, :<=, 10
+  ensure
+    connection.execute("DROP TABLE IF EXISTS big")
+  end
+
   # The plan of each read is that of the single one, however many there are.
   def test_plans
     connection.execute("CREATE TABLE planned AS SELECT n AS id, n % 1000 AS parent FROM generate_series(1, 20000) n")
