@@ -86,11 +86,12 @@ module Pipeloader
 
     # @return [Array<Array<Array>>] the rows of each part, decoded once
     def rows
-      @rows ||= begin
+      @rows || begin
         columns
         rows = @parts.map { [] }
         @result.values.each { |row| rows[row.pop.to_i - 1] << row }
-        @result.clear
+        @rows = rows
+        @result.clear # (Last: an interrupt may come in with it.)
         rows
       end
     end

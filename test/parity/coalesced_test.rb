@@ -178,6 +178,13 @@ class CoalescedTest < PipeloaderTest
     assert_alike(["é", "é".encode("ISO-8859-1"), "é".b, "abc".encode("UTF-16LE"), "abc".b]) { |value| ask("SELECT $1::text", value) }
   end
 
+  def test_a_client_of_another_encoding
+    ActiveRecord::Base.establish_connection(TestDatabase.hash(encoding: "LATIN1"))
+    assert_alike(["é", "a", "ü", "é".encode("ISO-8859-1")]) { |value| ask("SELECT $1::text, length($1)", value).rows }
+  ensure
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+
   # -- rows ------------------------------------------------------------------------------------------------------------
 
   def test_no_rows_some_rows_many_rows
