@@ -234,6 +234,12 @@ class CoalescedTest < PipeloaderTest
     assert_one([1, 2]) { |id| ask("(SELECT id FROM posts WHERE id > $1 ORDER BY id LIMIT 2)", id) }
   end
 
+  def test_patterns_stay_single
+    assert_single(%w[post% user%]) { |pattern| ask("SELECT id FROM posts WHERE title LIKE $1 ORDER BY id", pattern) }
+    assert_single(%w[^post ^user]) { |pattern| ask("SELECT id FROM posts WHERE title ~ $1 ORDER BY id", pattern) }
+    assert_one([1, 2]) { |id| ask("SELECT id FROM posts WHERE title LIKE 'post%' AND id = $1", id) }
+  end
+
   def test_locks_stay_single
     assert_single([1, 2]) { |id| Post.lock.find(id) }
     assert_single([1, 2]) { |id| ask("SELECT id FROM posts WHERE id = $1 FOR NO KEY UPDATE", id) }
