@@ -29,7 +29,7 @@ module Pipeloader
 
       def encodable?(value)
         case value
-        when Integer, Float, true, false, nil then true
+        when Integer, Float, true, false then true
         when String
           value.bytesize <= LONGEST && (value.encoding == Encoding::UTF_8 || value.ascii_only?) && value.valid_encoding? &&
             !value.include?("\0")
@@ -58,6 +58,10 @@ module Pipeloader
 
     def reads = @parts.flat_map(&:reads)
 
+    # (As of the single ones, by which others are put together.)
+    def size_by(sizes) = (sizes.known(@shape.sql) || sizes.expect(@shape.sql)) * @parts.size
+    def tell_size(bytes, sizes) = sizes.remember(@shape.sql, bytes / @parts.size, @parts.size)
+
     def described_sql = (@shape.sql unless @name)
 
     # Its Sync has come, and with it all rows.
@@ -82,11 +86,12 @@ module Pipeloader
 
     # @return [Array<Array<Array>>] the rows of each part, decoded once
     def rows
-      @rows ||= begin
+      @rows || begin
         columns
         rows = @parts.map { [] }
         @result.values.each { |row| rows[row.pop.to_i - 1] << row }
-        @result.clear
+        @rows = rows
+        @result.clear # (Last: an interrupt may come in with it.)
         rows
       end
     end

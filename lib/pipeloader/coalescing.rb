@@ -43,7 +43,7 @@ module Pipeloader
     end
 
     def most_of(statement)
-      known = @adapter.pipeloader_result_sizes.average(statement.sql) or return Coalesced::WORTH
+      known = @adapter.pipeloader_result_sizes.known(statement.sql) or return Coalesced::WORTH
       (Coalesced::HELD / known).clamp(1, Coalesced::MOST)
     end
 

@@ -185,7 +185,7 @@ module Pipeloader
       @bytes_received < HELD && (@in_flight.empty? || @expected + expect(@waiting.first) <= HELD)
     end
 
-    def expect(statement) = statement ? @result_sizes.expect(statement.sql) : 0
+    def expect(statement) = statement ? statement.size_by(@result_sizes) : 0
 
     def transmit(statement)
       @in_flight << statement
@@ -258,7 +258,7 @@ module Pipeloader
         statement.complete(clearing)
       else
         distrust("has given two answers to a statement") unless statement.expects?(result)
-        count(result, statement.sql)
+        count(result, statement)
         statement.take(result)
       end
     end
@@ -269,9 +269,9 @@ module Pipeloader
       refuse(what)
     end
 
-    def count(result, sql)
+    def count(result, statement)
       @bytes_received += size = ObjectSpace.memsize_of(result)
-      @result_sizes.remember(sql, size)
+      statement.tell_size(size, @result_sizes) if result.result_status == PG::PGRES_TUPLES_OK
     end
 
     # With a Sync after each statement a cancel ends but the one that is running, hence again and again.

@@ -17,17 +17,18 @@ module Pipeloader
       @averages = {} # {SQL => bytes}
     end
 
-    # Bytes; nil where none is known.
-    def average(sql) = @averages[sql]
+    # @return [Integer, nil] bytes; nil where none is known
+    def known(sql) = @averages[sql]
 
     def expect(sql) = [@averages.fetch(sql, UNKNOWN), SMALLEST].max
 
-    def remember(sql, size)
+    # @param size [Integer] the average of +count+ results
+    def remember(sql, size, count = 1)
       return if sql.size > LENGTH
 
       @averages.clear if @averages.size > LIMIT
       known = @averages[sql]
-      @averages[sql] = known ? known + ((size - known) / 8) : size
+      @averages[sql] = known ? known + ((size - known) * [count, 8].min / 8) : size
     end
 
     # How many SQL texts it knows.

@@ -31,7 +31,8 @@ module Pipeloader
     ALONE = /\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b|\\|\$(?!\d)|;\s*\z/i
     # Where a parameter may differ, in SQL that reads from a table.
     KEYS = /(?:(?<![<>!~])=\s*|\b(?:limit|offset)\s+)\$(\d+)\b|(?<!not )\bin\s*\(((?:\$\d+(?:\s*,\s*)?)+)\)/i
-    private_constant :ARRAYS, :TOKEN, :ALONE, :KEYS
+    WORD = /\A[[:alpha:]_][[:alnum:]_]*\z/
+    private_constant :ARRAYS, :TOKEN, :ALONE, :KEYS, :WORD
 
     attr_reader :sql, :name, :description
 
@@ -85,7 +86,7 @@ module Pipeloader
     # @return [Array<Integer>] which parameters may differ
     def keys
       @keys ||= begin
-        text = @sql.gsub(TOKEN) { |token| Regexp.last_match(1) ? token : "''" }
+        text = @sql.gsub(TOKEN) { |token| Regexp.last_match(1) || token.match?(WORD) ? token : "''" }
         all = text.scan(/\$(\d+)/).flatten.tally
         keys = text.match?(/\bfrom\b/i) ? text.scan(KEYS).flat_map { |number, list| number || list.scan(/\d+/) }.tally : all
         keys.select { |number, times| all[number] == times }.keys.map { |number| number.to_i - 1 }

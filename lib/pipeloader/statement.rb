@@ -44,6 +44,14 @@ module Pipeloader
 
     def prepare? = @prepare
 
+    # Bytes that its result will have, going by those of earlier ones.
+    #
+    #: (ResultSizes) -> Integer
+    def size_by(sizes) = sizes.expect(@sql)
+
+    # Its result had +bytes+.
+    def tell_size(bytes, sizes) = sizes.remember(@sql, bytes)
+
     # OIDs that the server is told; nil where it infers them.
     def types = nil
 

@@ -127,9 +127,9 @@ class CoalescedTest < PipeloaderTest
   end
 
   VALUES = {
-    "smallint" => [1, -5, 0, nil], "integer" => [1, 2**31 - 1, -7], "bigint" => [1, 2**62, nil], "numeric" => ["1.50", "NaN", "-0.000001"],
-    "real" => [1.5, Float::INFINITY, -0.0], "double precision" => [0.1, Float::NAN, 1e300], "boolean" => [true, false, nil],
-    "text" => ["", "a,b", "{}", "NULL", "\"", "\\", "é\u{1f642}", "a b", nil, "null", "'"], "varchar" => ["x", " x ", "\t\n"],
+    "smallint" => [1, -5, 0], "integer" => [1, 2**31 - 1, -7], "bigint" => [1, 2**62], "numeric" => ["1.50", "NaN", "-0.000001"],
+    "real" => [1.5, Float::INFINITY, -0.0], "double precision" => [0.1, Float::NAN, 1e300], "boolean" => [true, false],
+    "text" => ["", "a,b", "{}", "NULL", "\"", "\\", "é\u{1f642}", "a b", "null", "'"], "varchar" => ["x", " x ", "\t\n"],
     "bpchar" => ["a ", "abc", ""], "date" => %w[2024-02-29 infinity -infinity], "timestamp" => ["2024-01-01 00:00:00.123456", "infinity"],
     "timestamptz" => ["2024-01-01 12:00:00+05", "1900-01-01 00:00:00Z"], "time" => %w[24:00 01:02:03.5], "interval" => ["1 day", "-3 months 2 hours"],
     "uuid" => %w[a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11 00000000-0000-0000-0000-000000000000], "json" => ['{"a": 1}', "[]", "null"],
@@ -170,12 +170,25 @@ class CoalescedTest < PipeloaderTest
     assert_single(["\x00\xff".b, "a".b]) { |value| ask("SELECT length($1::bytea)", value, ActiveModel::Type::Binary.new) }
   end
 
+  # (What an array takes for NULL is a setting: array_nulls.)
+  def test_null_stays_single
+    assert_single([1, nil]) { |id| ask("SELECT id FROM posts WHERE author_id = $1", id) }
+    assert_alike([1, nil, 2, 3]) { |id| ask("SELECT $1::int AS n, $1::int IS NULL AS nothing", id) }
+  end
+
   def test_values_that_no_array_can_hold
     assert_alike(["a", "b", "nul\0", "\xff".dup.force_encoding("UTF-8"), "x" * 2000]) { |value| ask("SELECT length($1::text)", value) }
   end
 
   def test_other_encodings
     assert_alike(["é", "é".encode("ISO-8859-1"), "é".b, "abc".encode("UTF-16LE"), "abc".b]) { |value| ask("SELECT $1::text", value) }
+  end
+
+  def test_a_client_of_another_encoding
+    ActiveRecord::Base.establish_connection(TestDatabase.hash(encoding: "LATIN1"))
+    assert_alike(["é", "a", "ü", "é".encode("ISO-8859-1")]) { |value| ask("SELECT $1::text, length($1)", value).rows }
+  ensure
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
   end
 
   # -- rows ------------------------------------------------------------------------------------------------------------
@@ -235,6 +248,12 @@ class CoalescedTest < PipeloaderTest
     assert_one([1, 2]) { |id| ask("WITH a AS (SELECT id FROM posts WHERE author_id = $1) SELECT id FROM a UNION ALL SELECT id + 1 FROM a ORDER BY 1", id) }
     assert_one([1, 2]) { |id| ask("VALUES ($1::int, 'a'), (2, NULL)", id) }
     assert_one([1, 2]) { |id| ask("(SELECT id FROM posts WHERE author_id = $1 ORDER BY id LIMIT 2)", id) }
+  end
+
+  def test_patterns_stay_single
+    assert_single(%w[post% user%]) { |pattern| ask("SELECT id FROM posts WHERE title LIKE $1 ORDER BY id", pattern) }
+    assert_single(%w[^post ^user]) { |pattern| ask("SELECT id FROM posts WHERE title ~ $1 ORDER BY id", pattern) }
+    assert_one([1, 2]) { |id| ask("SELECT id FROM posts WHERE title LIKE 'post%' AND id = $1", id) }
   end
 
   def test_locks_stay_single
@@ -394,6 +413,20 @@ class CoalescedTest < PipeloaderTest
     _, sizes = assert_alike(reads) { |n| ask("SELECT text, n FROM big WHERE n = $1", n).rows.dig(0, 1) }
     assert_operator sizes.max, :<=, 8
     assert_operator sizes.max, :>=, 2
+  ensure
+    connection.execute("DROP TABLE IF EXISTS big")
+  end
+
+  # What they bring together tells as much as what single ones did.
+  def test_rows_that_grow
+    reads = (1..200).to_a
+    connection.execute("CREATE TABLE big AS SELECT CASE WHEN n > 3 THEN repeat('x', 100000) END AS text, n FROM generate_series(1, 200) n")
+    ask = ->(n) { ask("SELECT text, n FROM big WHERE n = $1", n).rows.dig(0, 1) }
+    2.times { answers_of(schemas_of(3).last, [1, 2, 3], &ask) }
+    assert_equal reads, answers_of(schemas_of(200).last, reads, &ask)
+    _, sizes = assert_alike(reads, &ask)
+    assert_operator sizes.max, :<=, 60
+    assert_operator sizes.size, :<=, 10
   ensure
     connection.execute("DROP TABLE IF EXISTS big")
   end
