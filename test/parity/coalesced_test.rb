@@ -359,16 +359,16 @@ class CoalescedTest < PipeloaderTest
   end
 
   def test_search_path
-    connection.execute("CREATE SCHEMA tenant; CREATE TABLE tenant.posts (LIKE public.posts INCLUDING ALL); INSERT INTO tenant.posts (id, title) VALUES (1, 'tenant 1'), (2, 'tenant 2')")
+    connection.execute("CREATE SCHEMA coalesced_tenant; CREATE TABLE coalesced_tenant.posts (LIKE public.posts INCLUDING ALL); INSERT INTO coalesced_tenant.posts (id, title) VALUES (1, 'tenant 1'), (2, 'tenant 2')")
     schema = schemas_of(2).last
-    %w[public tenant public tenant].each do |path|
+    %w[public coalesced_tenant public coalesced_tenant].each do |path|
       connection.schema_search_path = path
-      expected = path == "tenant" ? ["tenant 1", "tenant 2"] : ["post 1", "post 2"]
+      expected = path == "coalesced_tenant" ? ["tenant 1", "tenant 2"] : ["post 1", "post 2"]
       2.times { assert_equal expected, answers_of(schema, [1, 2]) { |id| Post.find(id).title } }
     end
   ensure
     connection.schema_search_path = '"$user", public'
-    connection.execute("DROP SCHEMA tenant CASCADE")
+    connection.execute("DROP SCHEMA coalesced_tenant CASCADE")
   end
 
   # -- who gets what ---------------------------------------------------------------------------------------------------

@@ -44,13 +44,14 @@ class ContractTest < PipeloaderTest
   LIB = File.expand_path("../../lib/pipeloader/", __dir__)
   NAME = Module.instance_method(:name)
 
-  # What `use Pipeloader` gives to a schema, and what its dataloader class is made of.
-  OF_SCHEMAS = %w[Pipeloader::Schema Pipeloader::Loader].freeze
+  # What `use Pipeloader` gives to a schema, what its dataloader class is made of, `pipeloader_field_exact!` of object types, and
+  # what a patch includes.
+  GIVEN = %w[Pipeloader::Schema Pipeloader::Loader Pipeloader::FieldExact Pipeloader::Inline].freeze
 
   def ours_or_nameless?(host) = NAME.bind_call(host).to_s.match?(/\A(Pipeloader(::|\z)|\z)/)
 
   def changed?(host)
-    modules = host.ancestors.filter_map { |it| NAME.bind_call(it) }.grep(/\APipeloader::(?!Patches::)/) - OF_SCHEMAS
+    modules = host.ancestors.filter_map { |it| NAME.bind_call(it) }.grep(/\APipeloader::(?!Patches::)/) - GIVEN
     methods = host.instance_methods(false) + host.private_instance_methods(false)
     modules.any? || methods.any? { |name| host.instance_method(name).source_location&.first.to_s.match?(%r{\A#{LIB}/(?!patches/)}) }
   end
