@@ -33,6 +33,17 @@ class ContractTest < PipeloaderTest
     end
   end
 
+  # (Through those the answer is asked for that needs no relation.)
+  def test_scopes_of_associations
+    hosts = ActiveRecord::Associations.constants.grep(/Association\z/).map { |name| ActiveRecord::Associations.const_get(name) }
+    hosts.select! { |it| it.is_a?(Class) && it < ActiveRecord::Associations::Association }
+    assert_operator hosts.size, :>=, 6
+    hosts.each do |host|
+      assert Pipeloader::Patches::Association.host_scope?(host), host
+      refute Pipeloader::Patches::Association.host_scope?(Class.new(host) { def scope = super.where("true") }), host
+    end
+  end
+
   # What isn't in lib/pipeloader/patches changes no class but ours.
   def test_patches_alone_change_hosts
     modules = ObjectSpace.each_object(Module).grep_v(ActiveSupport::Deprecation::DeprecatedConstantProxy)

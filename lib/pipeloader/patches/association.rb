@@ -18,7 +18,8 @@ module Pipeloader
       # Asks its scope one thing, `eager_loading?`, before it takes the statement that it has for all owners. Building that
       # scope is a third of what a read costs ActiveRecord; without scopes of any kind the answer is no.
       def find_target(...)
-        @pipeloader_unscoped = ResolverFiber.current && !disable_joins && !reflection.has_scope? && !klass.scope_attributes?
+        @pipeloader_unscoped = ResolverFiber.current && !disable_joins && !reflection.has_scope? && !klass.scope_attributes? &&
+                               Association.host_scope?(self.class)
         super
       ensure
         @pipeloader_unscoped = nil
@@ -29,6 +30,14 @@ module Pipeloader
 
         @pipeloader_unscoped = nil # while its fiber is parked others may ask
         NothingToEagerLoad
+      end
+
+      # Whether that class's `scope` is ActiveRecord's own: somebody else's would want a relation from it.
+      def self.host_scope?(type)
+        (@host_scopes ||= {}.compare_by_identity).fetch(type) do
+          owner = type.instance_method(:scope).owner
+          @host_scopes[type] = equal?(owner) || owner == ActiveRecord::Associations::CollectionAssociation
+        end
       end
 
       # Stands in for a relation.
