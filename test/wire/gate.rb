@@ -163,6 +163,7 @@ class Gate
   rescue IOError, SystemCallError
     # Already.
   ensure
-    socket.close
+    # The other way's thread may be reading it. Ruby 3.3 dies of a thread that is killed (see #close) while it closes such a socket.
+    Thread.handle_interrupt(Object => :never) { socket.close }
   end
 end
