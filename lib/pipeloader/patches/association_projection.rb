@@ -49,7 +49,7 @@ module Pipeloader
         keys = ActiveRecord::Associations::AssociationScope.get_bind_values(owner, reflection.chain)
         pipeloader_statement(projection, connection).execute(keys, connection) do |record|
           set_inverse_instance(record)
-          set_strict_loading(record)
+          pipeloader_set_strict_loading(record)
         end
       end
 
@@ -60,8 +60,10 @@ module Pipeloader
       end
 
       # ActiveRecord 7.2 has this in find_target itself.
-      unless ActiveRecord::Associations::Association.private_method_defined?(:set_strict_loading)
-        def set_strict_loading(record)
+      if ActiveRecord::Associations::Association.method_defined?(:set_strict_loading)
+        def pipeloader_set_strict_loading(record) = set_strict_loading(record)
+      else
+        def pipeloader_set_strict_loading(record)
           if owner.strict_loading_n_plus_one_only? && reflection.macro == :has_many
             record.strict_loading!
           else
