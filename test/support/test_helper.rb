@@ -55,10 +55,10 @@ class PipeloaderTest < Minitest::Test
   #
   # @return [Array<Array<String>>] the SQL of each
   def assert_round_trips(count, message = nil, &block)
-    trips = WireCounter.trips(&block)
+    trips = WireCounter.trips(aside = [], &block)
     return trips.tap { pass } if Engine::NEXT
 
-    assert_equal count, trips.size, "#{message}\n#{trips.map.with_index(1) { |trip, i| "#{i}: #{trip.join("\n   ")}" }.join("\n")}"
+    assert_equal count, trips.size, "#{message}\n#{trips.map.with_index(1) { |trip, i| "#{i}: #{trip.join("\n   ")}" }.join("\n")}\nNot counted: #{aside.inspect}"
     trips
   end
 end

@@ -4,11 +4,13 @@
 module WireCounter
   class << self
     # @return [Array<Array<String>>] for each round trip of the block the SQL that it carried
-    def trips
+    # @param aside [Array<String>] gets what isn't counted: the SQL of schema reads, BEGIN and the like
+    def trips(aside = [])
       trips = []
       on_burst = ->(*, payload) { trips << payload[:reads].map(&:sql) }
       on_sql = lambda do |*, payload|
-        next if payload[:cached] || payload.key?(:pipeloader) || %w[SCHEMA TRANSACTION].include?(payload[:name])
+        next if payload[:cached] || payload.key?(:pipeloader)
+        next aside << payload[:sql] if %w[SCHEMA TRANSACTION].include?(payload[:name])
 
         trips << [payload[:sql]]
       end

@@ -40,7 +40,8 @@ class WireCase < PipeloaderTest
     end
 
     def prepare(name, ...) = super.tap { Names.prepared[backend_pid] << name }
-    def send_prepare(name, ...) = super.tap { Names.prepared[backend_pid] << name }
+    # (One without a name is only described; the next one takes its place.)
+    def send_prepare(name, ...) = super.tap { Names.prepared[backend_pid] << name unless name.empty? }
   end
   PG::Connection.prepend(Names)
 
