@@ -55,6 +55,8 @@ class PipeloaderTest < Minitest::Test
   #
   # @return [Array<Array<String>>] the SQL of each
   def assert_round_trips(count, message = nil, &block)
+    # A new connection's first alias asks the server how long names may be, and takes along what is gathered.
+    ActiveRecord::Base.with_connection(&:table_alias_length)
     trips = WireCounter.trips(aside = [], &block)
     return trips.tap { pass } if Engine::NEXT
 
