@@ -149,6 +149,11 @@ module Pipeloader
       @loader.yield(nil) until @run.turn?(@job) || saturated?
     end
 
+    # Lets the other fibers go on until the block, which one of them sees to, is true.
+    def wait
+      @loader.yield(nil) until yield
+    end
+
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
     # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.
     def wait_for(flight)

@@ -1,0 +1,49 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # An association that a Plan follows, and the plan for the records that it brings.
+  class Link
+    attr_reader :key, :plan, :name
+
+    # @return [Integer] its place among its plan's links
+    attr_accessor :at
+
+    alias inspect to_s
+
+    # @param key [String] in the response
+    # @param index [Integer] of the owner's key in its rows
+    # @param nullable [Boolean] whether the field may be null, where there is none
+    #: (String, ActiveRecord::Reflection::AbstractReflection, Integer, Plan, nullable: bool) -> void
+    def initialize(key, reflection, index, plan, nullable:)
+      @key = key
+      @name = reflection.name
+      @many = reflection.collection?
+      @index = index
+      @plan = plan
+      @nullable = nullable
+      @lookup = Lookup.new(reflection, plan.projection)
+    end
+
+    # @param rows [Array<Array>] of owners
+    # @return [Hash{Object => Array<Array>}] the rows of each, by its key
+    def read(rows)
+      keys = rows.map { |row| row[@index] }
+      keys.uniq!
+      keys.compact!
+      keys.empty? ? {} : @lookup.call(keys)
+    end
+
+    # @param branch [Branch] of the owner
+    def build(row, branch, context)
+      below = branch.below(self)
+      rows = below.of(row[@index])
+      return rows.map { |it| @plan.build(it, below, context) } if @many
+
+      rows.empty? ? nothing : @plan.build(rows.first, below, context)
+    end
+
+    private
+
+    def nothing = @nullable ? nil : raise(Unfit)
+  end
+end

@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The rows of an association for many owners, by one statement:
+  #
+  #     SELECT "users"."id", "users"."name" FROM "users" WHERE "users"."id" = ANY($1::bigint[])
+  #
+  # or, where there may be several for an owner, each owner's as ActiveRecord asks for them (so in the order that they would have):
+  #
+  #     SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
+  #     FROM unnest($1::bigint[]) WITH ORDINALITY AS pipeloader_keys(pipeloader_1, pipeloader_n),
+  #     LATERAL (SELECT * FROM (SELECT … FROM "comments" WHERE "comments"."post_id" = pipeloader_keys.pipeloader_1) … OFFSET 0) …
+  #
+  # Limits: what #objection says.
+  class Lookup
+    # {SQL type of a key => what the server is told}; of the first ones, what is equal here is equal there.
+    COMPARABLE = { "smallint" => "bigint", "integer" => "bigint", "bigint" => "bigint", "uuid" => "uuid" }.freeze
+    TYPES = { **COMPARABLE, "text" => "text", "character varying" => "text" }.freeze
+    ENCODER = PG::TextEncoder::Array.new
+    TEXT = ActiveModel::Type::String.new
+    private_constant :COMPARABLE, :TYPES, :ENCODER, :TEXT
+
+    # Keys that one statement asks for.
+    MOST = 10_000
+
+    class << self
+      # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
+      def objection(reflection)
+        name = "`#{reflection.name}`"
+        return "#{name} is polymorphic" if reflection.polymorphic?
+        return "#{name} depends on its record" unless PlainModel.independent?(reflection)
+        return "#{name} is strict-loading" if reflection.strict_loading?
+        return "#{name} has extensions" if reflection.extensions.any?
+
+        "#{name} has no key of a type that is known" unless key_type(reflection)
+      end
+
+      # @return [String, nil] SQL type of the owner's key and of what it is compared with
+      def key_type(reflection)
+        last = reflection.chain.last
+        types = [type(reflection.active_record, last.join_foreign_key), type(last.klass, last.join_primary_key)].uniq
+        types.first if types.one? && TYPES.key?(types.first)
+      end
+
+      private
+
+      def type(model, column)
+        model.columns_hash[column.to_s]&.sql_type&.sub(/\(\d+\)\z/, "") unless column.is_a?(Array)
+      end
+    end
+
+    #: (ActiveRecord::Reflection::AbstractReflection, Projection) -> void
+    def initialize(reflection, projection)
+      @reflection = reflection
+      @projection = projection
+      @model = projection.model
+      @type = Lookup.key_type(reflection)
+    end
+
+    # @param keys [Array] of the owners, no two the same
+    # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
+    def call(keys)
+      found = {}
+      keys.each_slice(MOST) { |some| share_out(read(some), some, found) }
+      found
+    end
+
+    private
+
+    def read(keys)
+      @model.with_connection do |connection|
+        sql, binds = statement(connection)
+        array = ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT)
+        Root.rows(@model, @model._query_by_sql(connection, sql, [array, *binds], preparable: connection.prepared_statements, allow_retry: true))
+      end
+    end
+
+    def share_out(rows, keys, found)
+      if by_key?
+        at = @projection.columns.index(key_column)
+        rows.each { |row| found[row[at]] = [row] }
+      else
+        rows.each { |row| (found[keys[row.last - 1]] ||= []) << row }
+      end
+    end
+
+    # Whether an owner's key is all that is asked of a row, and there is one for each.
+    def by_key?
+      fixed? && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.key?(@type) && key_column == @model.primary_key
+    end
+
+    def key_column = @reflection.chain.last.join_primary_key
+
+    # Whether the SQL is the same each time. As ActiveRecord: a scope is a block, and may say something else the next time.
+    def fixed? = !@reflection.has_scope? && @reflection.chain.none? { |link| link.klass.scope_attributes? }
+
+    # @return [Array(String, Array)] SQL, whose first parameter is the keys, and the other binds
+    def statement(connection)
+      return @statement if @statement && fixed?
+
+      statement = by_key? ? for_keys(connection) : for_each_key(connection)
+      @statement = statement if fixed?
+      statement
+    end
+
+    def for_keys(connection)
+      sql, = compile(@projection.narrow(@model.unscoped), connection)
+      key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
+      ["#{sql} WHERE #{key} = ANY($1::#{TYPES.fetch(@type)}[])", []]
+    end
+
+    def for_each_key(connection)
+      relation = relation_with(key = ActiveRecord::StatementCache::Substitute.new)
+      raise Unfit unless @projection.narrows?(relation)
+
+      sql, binds = compile(@projection.narrow(relation), connection)
+      at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) }
+      [Shape.for_each_key(sql, at, "$1::#{TYPES.fetch(@type)}[]"), binds.reject.with_index { |_, index| index == at }]
+    end
+
+    # The association's, as it is read for an owner.
+    def relation_with(key)
+      association = @reflection.active_record.instantiate({}).association(@reflection.name)
+      keys = [key]
+      scope = ActiveRecord::Associations::AssociationScope.create { |value| keys.empty? ? value : keys.pop }
+      association.send(:target_scope).merge!(scope.scope(association))
+    end
+
+    # With all binds as parameters, whether or not statements are prepared.
+    def compile(relation, connection)
+      collector = Arel::Collectors::Composite.new(Arel::Collectors::SQLString.new, Arel::Collectors::Bind.new)
+      connection.visitor.compile(relation.arel.ast, collector)
+    end
+  end
+end

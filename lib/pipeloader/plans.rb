@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The Plans of one Operation: one for each place of the document, and model whose records come there.
+  class Plans
+    # What a tracer may do at every field, which with a plan it wouldn't see.
+    HOOKS = %i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects].freeze
+    private_constant :HOOKS
+
+    class << self
+      # @param query [GraphQL::Query]
+      # @return [Plans, nil] nil where no plan is to be used
+      def of(query)
+        operation = Operation.of(query)
+        operation.plans if operation&.schema&.pipeloader_compiles? && !operation.foreign_directives? && !watched?(query.current_trace)
+      end
+
+      private
+
+      def watched?(trace) = HOOKS.any? { |name| !trace.method(name).owner.equal?(GraphQL::Tracing::Trace) }
+    end
+
+    alias inspect to_s
+
+    #: (Operation) -> void
+    def initialize(operation)
+      @operation = operation
+      @by_node = {}.compare_by_identity # {a node's own selections => {model => Plan}}
+      @merged = {} # {selections of several nodes => {model => Plan}}
+    end
+
+    # What is to be written to the response for +value+, which a field's resolver has returned.
+    #
+    # @param type [Class, GraphQL::Schema::Wrapper] of the field
+    # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
+    def grow(value, type, selections, node, context)
+      type = type.of_type if type.non_null?
+      return if type.list? == value.is_a?(ActiveRecord::Base) || !(model = Root.model(value)) || in_transaction?(model)
+      return unless (plan = at(type.unwrap, selections, node, model))
+
+      trees = Harvest.new(ResolverFiber.current, context).call(plan, value)
+      type.list? || trees.nil? ? trees : trees.first
+    rescue Unfit, ActiveRecord::ActiveRecordError
+      nil
+    end
+
+    # @param type [Class] what the field returns, or a list of it
+    # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
+    # @return [Plan, nil]
+    def at(type, selections, node, model)
+      known = node.selections.equal?(selections) ? @by_node : @merged
+      plan = (known[selections] ||= {})[model] ||= plan_for(type, selections, model)
+      plan if plan.is_a?(Plan)
+    end
+
+    private
+
+    # There a statement that fails ends more than itself.
+    def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?
+
+    def plan_for(type, selections, model)
+      return "#{type.graphql_name} is no object type" unless type.kind.object? && !ConnectionSelection.connection?(type)
+
+      Planner.new(@operation).plan(type, selections, model)
+    end
+  end
+end
