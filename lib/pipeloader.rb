@@ -95,6 +95,9 @@ module Pipeloader
     # {[type, field, model] => Footprint}
     def pipeloader_footprints = @pipeloader_footprints ||= {}
 
+    # {text of a document => its Operations}
+    def pipeloader_operations = @pipeloader_operations ||= {}
+
     def pipeloader_field_exact=(on)
       Patches.install_projection if on
       @pipeloader_field_exact = on

@@ -13,8 +13,7 @@ module Pipeloader
     def initialize(operation)
       operation.schema.pipeloader_check_columns
       @operation = operation
-      @by_node = {}.compare_by_identity # {a node's own selections => {type => Demand}}
-      @merged = {} # {selections of several nodes => {type => Demand}}
+      @places = {} # {place => {type => Demand}}
       @known = {} # {[sources, whole] => Demand}
       @objections = {}.compare_by_identity
     end
@@ -27,8 +26,7 @@ module Pipeloader
     #
     # @param node [GraphQL::Language::Nodes::Field, nil] the field, if +selections+ are its own
     def at(type, selections, node = nil)
-      by_type = node && node.selections.equal?(selections) ? (@by_node[selections] ||= {}) : (@merged[selections] ||= {})
-      by_type[type] ||= of(*sources(type, selections))
+      (@places[@operation.place(selections, node)] ||= {})[type] ||= of(*sources(type, selections))
     end
 
     # Notes on what a field's resolver has returned, what is selected below it.

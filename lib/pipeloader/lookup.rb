@@ -86,21 +86,25 @@ module Pipeloader
 
     # Whether an owner's key is all that is asked of a row, and there is one for each.
     def by_key?
-      fixed? && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.key?(@type) && key_column == @model.primary_key
+      @scopes == [] && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.key?(@type) && key_column == @model.primary_key
     end
 
     def key_column = @reflection.chain.last.join_primary_key
 
-    # Whether the SQL is the same each time. As ActiveRecord: a scope is a block, and may say something else the next time.
-    def fixed? = !@reflection.has_scope? && @reflection.chain.none? { |link| link.klass.scope_attributes? }
+    # What scopes say: they are blocks, and may say something else the next time. Default scopes aren't asked (nil: they may).
+    def scopes
+      return if @reflection.chain.any? { |link| link.klass.scope_attributes? }
+
+      @reflection.chain.flat_map { |link| link.scopes.map { |scope| link.klass.unscoped.instance_exec(&scope)&.values } }
+    end
 
     # @return [Array(String, Array)] SQL, whose first parameter is the keys, and the other binds
     def statement(connection)
-      return @statement if @statement && fixed?
+      scopes = self.scopes
+      return @statement if @statement && scopes && @scopes == scopes
 
-      statement = by_key? ? for_keys(connection) : for_each_key(connection)
-      @statement = statement if fixed?
-      statement
+      @scopes = scopes
+      @statement = by_key? ? for_keys(connection) : for_each_key(connection)
     end
 
     def for_keys(connection)

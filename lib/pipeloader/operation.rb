@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # A document as it is run with certain values for @skip and @include: what is selected, as graphql-ruby sees it. Kept by the
-  # document, so that a document that is executed again costs a look-up.
+  # A document as it is run with certain values for @skip and @include: what is selected, as graphql-ruby sees it. Kept by its
+  # text, or by the document where there is no text, so that what is executed again costs a look-up.
   class Operation
+    # How many a document has; how many texts a schema keeps, and of which length.
     LIMIT = 16
+    TEXTS = 1000
+    LENGTH = 50_000
 
     class << self
       # @param query [GraphQL::Query, GraphQL::Query::Partial]
@@ -15,19 +18,29 @@ module Pipeloader
 
         query = query.query unless query.is_a?(GraphQL::Query)
         document = query.document or return
-        kept = kept_by(document)
+        text = query.instance_variable_get(:@query_string)
+        kept = kept(schema, text, document)
         names = kept[:conditions] ||= Conditions.variables(document)
         values = names.empty? ? nil : names.to_h { |name| [name, query.variables[name]] }
         kept.clear.update(conditions: names) if kept.size > LIMIT
-        kept[[schema, values]] ||= new(schema, document, values || {})
+        kept[[schema, values]] ||= new(schema, document, values || {}, parsed: !text.nil?)
       end
 
       private
 
       # (A document that is shared between Ractors can't be written to.)
-      def kept_by(document)
+      def kept(schema, text, document)
+        return kept_by_text(schema.pipeloader_operations, text) if text && text.size <= LENGTH
+
         document.instance_variable_get(:@pipeloader_operations) ||
           (document.frozen? ? {} : document.instance_variable_set(:@pipeloader_operations, {}))
+      end
+
+      def kept_by_text(operations, text)
+        operations.fetch(text) do
+          operations.clear if operations.size >= TEXTS
+          operations[text] = {}
+        end
       end
     end
 
@@ -36,7 +49,9 @@ module Pipeloader
     alias inspect to_s
 
     # @param conditions [Hash{String => Object}] values of the variables that @skip and @include ask
-    def initialize(schema, document, conditions)
+    # @param parsed [Boolean] whether all of the document is from one text
+    def initialize(schema, document, conditions, parsed:)
+      @parsed = parsed
       @schema = schema
       @document = document
       @conditions = conditions
@@ -45,6 +60,13 @@ module Pipeloader
 
     def demands = @demands ||= Demands.new(self)
     def plans = @plans ||= Plans.new(self)
+
+    # What +selections+ are told from others by: where they stand in the text, so that they are known when it is parsed again.
+    #
+    # @param node [GraphQL::Language::Nodes::Field, nil] the field, if +selections+ are its own
+    def place(selections, node = nil)
+      node && node.selections.equal?(selections) ? place_of(node) : selections.map { |it| place_of(it) }
+    end
 
     # Whether directives of the application's see any part of it: those may split a selection, and merge the results.
     def foreign_directives?
@@ -95,6 +117,8 @@ module Pipeloader
     end
 
     private
+
+    def place_of(node) = @parsed ? (node.line << 32) + node.col : node
 
     def of_type?(type, name)
       type.graphql_name == name || (condition = @schema.get_type(name)) && possible_types(condition).include?(type)

@@ -25,8 +25,7 @@ module Pipeloader
     #: (Operation) -> void
     def initialize(operation)
       @operation = operation
-      @by_node = {}.compare_by_identity # {a node's own selections => {model => Plan}}
-      @merged = {} # {selections of several nodes => {model => Plan}}
+      @places = {} # {place => {model => Plan, or why there is none}}
     end
 
     # What is to be written to the response for +value+, which a field's resolver has returned.
@@ -48,8 +47,7 @@ module Pipeloader
     # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
     # @return [Plan, nil]
     def at(type, selections, node, model)
-      known = node.selections.equal?(selections) ? @by_node : @merged
-      plan = (known[selections] ||= {})[model] ||= plan_for(type, selections, model)
+      plan = (@places[@operation.place(selections, node)] ||= {})[model] ||= plan_for(type, selections, model)
       plan if plan.is_a?(Plan)
     end
 
