@@ -14,17 +14,22 @@ module Pipeloader
     # @return [Array<Hash>, nil] for each record; nil where its rows can't be had
     def call(plan, value)
       root = Root.branch(plan, value) or return
+      read(root)
+      root.rows.map { |row| plan.build(row, root, @context) }
+    end
+
+    # Reads all that is below.
+    def read(root)
       level = root.branches
       until level.empty?
-        read(level)
+        side_by_side(level)
         level = level.flat_map(&:branches)
       end
-      root.rows.map { |row| plan.build(row, root, @context) }
     end
 
     private
 
-    def read(branches)
+    def side_by_side(branches)
       first, *others = branches
       return branches.each(&:read) if others.empty? || !@fiber.parks?
 

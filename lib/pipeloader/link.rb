@@ -13,15 +13,15 @@ module Pipeloader
     # @param key [String] in the response
     # @param index [Integer] of the owner's key in its rows
     # @param nullable [Boolean] whether the field may be null, where there is none
-    #: (String, ActiveRecord::Reflection::AbstractReflection, Integer, Plan, nullable: bool) -> void
-    def initialize(key, reflection, index, plan, nullable:)
+    #: (String, ActiveRecord::Reflection::AbstractReflection, Lookup, Integer, Plan, nullable: bool) -> void
+    def initialize(key, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
       @key = key
       @name = reflection.name
       @many = reflection.collection?
       @index = index
       @plan = plan
       @nullable = nullable
-      @lookup = Lookup.new(reflection, plan.projection)
+      @lookup = lookup
     end
 
     # @param rows [Array<Array>] of owners

@@ -57,6 +57,9 @@ module Pipeloader
       @type = Lookup.key_type(reflection)
     end
 
+    # Whether the association, as it is now, brings whole rows of its table.
+    def narrows? = @projection.narrows?(relation_with(ActiveRecord::StatementCache::Substitute.new))
+
     # @param keys [Array] of the owners, no two the same
     # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
     def call(keys)

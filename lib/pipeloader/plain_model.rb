@@ -44,6 +44,12 @@ module Pipeloader
       @objection = unknown_table || family.lazy.filter_map { |model| own_code(model) }.first
     end
 
+    # @return [String, nil] why its attributes aren't what its readers read; nil if they are
+    def objection_to_readers
+      method = @model.instance_method(:_read_attribute)
+      "`_read_attribute` on #{method.owner.inspect}" unless Host.active_record?(method)
+    end
+
     # What every row must have: keys, and the column that tells the class.
     #
     # @return [Array<String>]

@@ -15,6 +15,17 @@ module Pipeloader
       @operation = operation
     end
 
+    # What of an object that has a record of +model+ is plain, whatever the rest is.
+    #
+    # @return [Partial]
+    def partial(type, selections, model)
+      return Partial.new([]) if PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
+
+      parts = selected(type, selections).reject { |_, nodes| nodes.first.name == "__typename" }
+                .map { |key, nodes| catch(OPAQUE) { part(type, key, nodes, model) } }.grep(Part)
+      Partial.new(parts.map { |part| [part.columns.first, part.entry.call(part.columns)] })
+    end
+
     # @return [Plan, String] the reason, if there can be none
     #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], singleton(ActiveRecord::Base)) -> (Plan | String)
     def plan(type, selections, model)
@@ -28,7 +39,7 @@ module Pipeloader
       stop(objection(model))
       parts = selected(type, selections).map { |key, nodes| part(type, key, nodes, model) }
       projection = Projection.of(model, [*PlainModel.of(model).keys, *parts.flat_map(&:columns)].uniq)
-      Plan.new(projection, parts.map { |part| part.entry.call(projection) })
+      Plan.new(projection, parts.map { |part| part.entry.call(projection.columns) })
     end
 
     def objection(model)
@@ -65,7 +76,7 @@ module Pipeloader
 
       column = reader.columns.first
       coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
-      Part.new([column], ->(projection) { Plan::Leaf.new(key, projection.columns.index(column), coercion) })
+      Part.new([column], ->(columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
     end
 
     def link(type, key, nodes, field, reflection)
@@ -73,8 +84,10 @@ module Pipeloader
 
       owners_key = reflection.chain.last.join_foreign_key.to_s
       plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
-      Part.new([owners_key], lambda do |projection|
-        Link.new(key, reflection, projection.columns.index(owners_key), plan, nullable: !field.type.non_null?)
+      lookup = Lookup.new(reflection, plan.projection)
+      stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless lookup.narrows?
+      Part.new([owners_key], lambda do |columns|
+        Link.new(key, reflection, lookup, columns.index(owners_key), plan, nullable: !field.type.non_null?)
       end)
     end
 

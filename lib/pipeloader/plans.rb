@@ -25,6 +25,7 @@ module Pipeloader
     #: (Operation) -> void
     def initialize(operation)
       @operation = operation
+      @partials = {} # {place => {[type, model] => Partial}}
       @places = {} # {place => {model => Plan, or why there is none}}
     end
 
@@ -41,6 +42,14 @@ module Pipeloader
       type.list? || trees.nil? ? trees : trees.first
     rescue Unfit, ActiveRecord::ActiveRecordError
       nil
+    end
+
+    # What of an object's selections is plain.
+    #
+    # @return [Partial, nil] nil if nothing is
+    def partial(type, selections, node, model)
+      partial = (@partials[@operation.place(selections, node)] ||= {})[[type, model]] ||= Planner.new(@operation).partial(type, selections, model)
+      partial unless partial.empty? || in_transaction?(model)
     end
 
     # @param type [Class] what the field returns, or a list of it
