@@ -22,35 +22,26 @@ module Pipeloader
     def read(root)
       level = root.branches
       until level.empty?
-        side_by_side(level)
+        @fiber.side_by_side(level, &:read)
         level = level.flat_map(&:branches)
       end
     end
 
-    private
-
-    def side_by_side(branches)
-      first, *others = branches
-      return branches.each(&:read) if others.empty? || !@fiber.parks?
-
-      together(first, others)
+    # @param associations [Array<ActiveRecord::Associations::Association>] of several owners
+    # @return [Array<Array<Hash>, nil>] for each owner; nil where something doesn't fit
+    def associations(link, associations)
+      key = associations.first.reflection.chain.last.join_foreign_key
+      root = Branch.of(Plan.new(nil, [link]), associations.map { |it| [it.owner._read_attribute(key)] }, coerced: true)
+      read(root)
+      root.rows.map { |row| fitting { link.build(row, root, @context) } }
     end
 
-    def together(first, others)
-      unread = others.size
-      failure = nil
-      others.each do |branch|
-        @fiber.loader.append_job do
-          branch.read
-        rescue ActiveRecord::ActiveRecordError, Unfit => e
-          failure ||= e
-        ensure
-          unread -= 1
-        end
-      end
-      first.read
-      @fiber.wait { unread.zero? }
-      raise failure if failure
+    private
+
+    def fitting
+      yield
+    rescue Unfit
+      nil
     end
   end
 end

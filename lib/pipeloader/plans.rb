@@ -44,6 +44,15 @@ module Pipeloader
       nil
     end
 
+    # As #grow for each of +values+, which are one field's; their reads share a burst.
+    def grow_all(values, type, selections, node, context)
+      fiber = ResolverFiber.current
+      return values.map { |value| grow(value, type, selections, node, context) } if values.one? || !fiber.parks?
+
+      grow_associations(values, type, selections, node, context) ||
+        fiber.side_by_side(values) { |value| grow(value, type, selections, node, context) }
+    end
+
     # What of an object's selections is plain.
     #
     # @return [Partial, nil] nil if nothing is
@@ -61,6 +70,30 @@ module Pipeloader
     end
 
     private
+
+    # Many owners' records of one association.
+    #
+    # @return [Array, nil] nil where they aren't that
+    def grow_associations(values, type, selections, node, context)
+      return unless values.all?(ActiveRecord::Associations::CollectionProxy) && type.list?
+
+      associations = values.map(&:proxy_association)
+      return unless associations.all? { |it| Root.readable_association?(it) } && (link = link(associations, type, selections, node))
+
+      Harvest.new(ResolverFiber.current, context).associations(link, associations)
+    rescue Unfit, ActiveRecord::ActiveRecordError
+      nil
+    end
+
+    # @return [Link, nil]
+    def link(associations, type, selections, node)
+      reflection = associations.first.reflection
+      return unless associations.all? { |it| it.reflection.equal?(reflection) } && !in_transaction?(reflection.klass)
+      return unless (plan = at(type.unwrap, selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
+
+      lookup = Lookup.new(reflection, plan.projection)
+      Link.new(nil, reflection, lookup, 0, plan, nullable: false) if lookup.narrows?
+    end
 
     # There a statement that fails ends more than itself.
     def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?

@@ -149,10 +149,32 @@ module Pipeloader
       @loader.yield(nil) until @run.turn?(@job) || saturated?
     end
 
-    # Lets the other fibers go on until the block, which one of them sees to, is true.
-    def wait
-      @loader.yield(nil) until yield
+    # Yields each of +values+, all but the first in fibers of their own, so that what they read is one burst.
+    #
+    # @return [Array] what the block returned
+    def side_by_side(values)
+      return values.map { |value| yield(value) } if values.size < 2 || !parks?
+
+      outcomes = Array.new(values.size)
+      (1...values.size).each do |index|
+        @loader.append_job { outcomes[index] = Outcome.of { yield(values[index]) } }
+      end
+      outcomes[0] = Outcome.of { yield(values.first) }
+      @loader.yield(nil) until outcomes.all?
+      outcomes.map(&:value)
     end
+
+    # What a block returned, or that it can't be done.
+    Outcome = Struct.new(:returned, :error) do
+      def self.of
+        new(yield, nil)
+      rescue Unfit, ActiveRecord::ActiveRecordError => e
+        new(nil, e)
+      end
+
+      def value = error ? raise(error) : returned
+    end
+    private_constant :Outcome
 
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
     # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.

@@ -34,15 +34,19 @@ module Pipeloader
         result.rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } }
       end
 
+      # Whether its records are those in the database, and nobody minds that they are read.
+      def readable_association?(association)
+        owner = association.owner
+        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? && association.reflection.extensions.empty?
+      end
+
       private
 
       def proxy(plan, value)
         association = value.proxy_association
-        return records(plan, value.target) if association.loaded?
+        return records(plan, association.target) if association.loaded?
 
-        owner = association.owner
-        plain = association.target.empty? && owner.persisted? && !owner.strict_loading? && association.reflection.extensions.empty?
-        relation(plan, association.scope) if plain
+        relation(plan, association.scope) if readable_association?(association)
       end
 
       def relation(plan, value)
