@@ -48,6 +48,24 @@ module Pipeloader
     def of_attribute(value, context)
       return @nullable ? nil : raise(Unfit) if value.nil?
 
+      coerce(value, context)
+    rescue StandardError => e
+      raise Coercion.verdict(e) { coerce(value, context) }
+    end
+
+    # @param error [StandardError] that was raised where a value was made
+    # @yield does it again
+    # @return [StandardError] Unfit, if it can't be made; +error+ where it can: somebody has interrupted this thread
+    def self.verdict(error)
+      yield
+      error
+    rescue StandardError
+      Unfit.new
+    end
+
+    private
+
+    def coerce(value, context)
       case @kind
       when :string then string(value)
       when :id then value.is_a?(String) ? value : value.to_s
@@ -55,19 +73,14 @@ module Pipeloader
       when :boolean then true & value
       when :float then (number = value.to_f).finite? ? number : raise(Unfit)
       when :list then list(value, context)
-      else guarded { @type.coerce_result(value, context) }
+      else @type.coerce_result(value, context)
       end
     end
 
-    private
-
-    def deserialize(value) = guarded { @attribute.deserialize(value) }
-
-    # (An interrupt is nobody's fault.)
-    def guarded
-      yield
+    def deserialize(value)
+      @attribute.deserialize(value)
     rescue StandardError => e
-      raise e.is_a?(::Timeout::Error) ? e : Unfit
+      raise Coercion.verdict(e) { @attribute.deserialize(value) }
     end
 
     def string(value)
