@@ -29,6 +29,9 @@ module Pipeloader
       "`coerce_result` on #{own.owner.inspect}" unless Host.graphql?(own)
     end
 
+    # Whether values are left as they come from the database.
+    def self.as_decoded?(attribute) = AS_DECODED.key?(attribute.class.name)
+
     #: (Class | GraphQL::Schema::Wrapper, ActiveModel::Type::Value) -> void
     def initialize(type, attribute)
       @attribute = attribute
@@ -51,6 +54,13 @@ module Pipeloader
       coerce(value, context)
     rescue StandardError => e
       raise Coercion.verdict(e) { coerce(value, context) }
+    end
+
+    # An attribute as its reader gives it. (It may be only now that it is cast.)
+    def self.attribute(record, name)
+      record._read_attribute(name)
+    rescue StandardError => e
+      raise verdict(e) { record._read_attribute(name) }
     end
 
     # @param error [StandardError] that was raised where a value was made

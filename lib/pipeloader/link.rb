@@ -16,13 +16,18 @@ module Pipeloader
     #: (String, ActiveRecord::Reflection::AbstractReflection, Lookup, Integer, Plan, nullable: bool) -> void
     def initialize(key, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
       @key = key
+      @reflection = reflection
       @name = reflection.name
       @many = reflection.collection?
       @index = index
       @plan = plan
       @nullable = nullable
       @lookup = lookup
+      @inverse = PlainModel.inverse(reflection)&.name
     end
+
+    # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
+    def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
     # @param rows [Array<Array>] of owners
     # @return [Hash{Object => Array<Array>}] the rows of each, by its key

@@ -25,7 +25,9 @@ module Pipeloader
 
     class << self
       # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
+      # @raise [ActiveRecord::ActiveRecordError] as ActiveRecord does where it is used
       def objection(reflection)
+        reflection.check_validity!
         name = "`#{reflection.name}`"
         return "#{name} is polymorphic" if reflection.polymorphic?
         return "#{name} depends on its record" unless PlainModel.independent?(reflection)
@@ -45,7 +47,9 @@ module Pipeloader
       private
 
       def type(model, column)
-        model.columns_hash[column.to_s]&.sql_type&.sub(/\(\d+\)\z/, "") unless column.is_a?(Array)
+        return if column.is_a?(Array) || !Coercion.as_decoded?(model.attribute_types[column.to_s])
+
+        model.columns_hash[column.to_s]&.sql_type&.sub(/\(\d+\)\z/, "")
       end
     end
 
@@ -63,23 +67,29 @@ module Pipeloader
     # @param keys [Array] of the owners, no two the same
     # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
     def call(keys)
+      statement = @model.with_connection { |connection| statement(connection) }
       found = {}
-      keys.each_slice(MOST) { |some| share_out(read(some), some, found) }
+      keys.each_slice(MOST) { |some| share_out(read(statement, some), some, statement.by_key, found) }
       found
     end
 
+    # SQL whose first parameter is the keys, the other binds, and what a row's owner is told by: its own key, or the place of
+    # that among those that were asked for.
+    Asked = Struct.new(:sql, :binds, :by_key)
+    private_constant :Asked
+
     private
 
-    def read(keys)
+    def read(statement, keys)
       @model.with_connection do |connection|
-        sql, binds = statement(connection)
-        array = ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT)
-        Root.rows(@model, @model._query_by_sql(connection, sql, [array, *binds], preparable: connection.prepared_statements, allow_retry: true))
+        binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
+        options = { preparable: connection.prepared_statements, allow_retry: true }
+        Root.rows(@model, @model._query_by_sql(connection, statement.sql, binds, **options))
       end
     end
 
-    def share_out(rows, keys, found)
-      if by_key?
+    def share_out(rows, keys, by_key, found)
+      if by_key
         at = @projection.columns.index(key_column)
         rows.each { |row| found[row[at]] = [row] }
       else
@@ -88,8 +98,8 @@ module Pipeloader
     end
 
     # Whether an owner's key is all that is asked of a row, and there is one for each.
-    def by_key?
-      @scopes == [] && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.key?(@type) && key_column == @model.primary_key
+    def by_key?(scopes)
+      scopes == [] && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.key?(@type) && key_column == @model.primary_key
     end
 
     def key_column = @reflection.chain.last.join_primary_key
@@ -101,19 +111,25 @@ module Pipeloader
       @reflection.chain.flat_map { |link| link.scopes.map { |scope| link.klass.unscoped.instance_exec(&scope)&.values } }
     end
 
-    # @return [Array(String, Array)] SQL, whose first parameter is the keys, and the other binds
+    # @return [Asked]
     def statement(connection)
-      scopes = self.scopes
-      return @statement if @statement && scopes && @scopes == scopes
+      scopes, statement = @kept # (of one thread, while another one keeps its own)
+      now = self.scopes
+      return statement if statement && now && scopes == now
 
-      @scopes = scopes
-      @statement = by_key? ? for_keys(connection) : for_each_key(connection)
+      statement = by_key?(now) ? for_keys(connection) : for_each_key(connection)
+      @kept = [now, statement].freeze
+      statement
+    rescue ActiveRecord::ActiveRecordError, Unfit
+      raise
+    rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
+      raise Coercion.verdict(e) { self.scopes || relation_with(nil) }
     end
 
     def for_keys(connection)
       sql, = compile(@projection.narrow(@model.unscoped), connection)
       key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
-      ["#{sql} WHERE #{key} = ANY($1::#{TYPES.fetch(@type)}[])", []]
+      Asked.new("#{sql} WHERE #{key} = ANY($1::#{TYPES.fetch(@type)}[])", [], true)
     end
 
     def for_each_key(connection)
@@ -121,8 +137,8 @@ module Pipeloader
       raise Unfit unless @projection.narrows?(relation)
 
       sql, binds = compile(@projection.narrow(relation), connection)
-      at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) }
-      [Shape.for_each_key(sql, at, "$1::#{TYPES.fetch(@type)}[]"), binds.reject.with_index { |_, index| index == at }]
+      at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
+      Asked.new(Shape.for_each_key(sql, at, "$1::#{TYPES.fetch(@type)}[]"), binds.reject.with_index { |_, index| index == at }, false)
     end
 
     # The association's, as it is read for an owner.

@@ -33,7 +33,9 @@ module Pipeloader
       root = Branch.of(@plan, owners.map { |owner| [@partial.key(@link, owner.record)] }, coerced: true)
       Harvest.new(fiber, @context).read(root)
       owners.zip(root.rows) { |owner, row| put(fiber, owner, row, root, &write) }
-    rescue Unfit, ActiveRecord::ActiveRecordError
+    rescue *Plans::FORESEEN => e
+      raise if Plans.interrupted?(e)
+
       give_up(fiber, owners)
     end
 

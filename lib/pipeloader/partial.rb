@@ -26,11 +26,11 @@ module Pipeloader
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
-      record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) && record.has_attribute?(@columns[link.key])
+      !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) && record.has_attribute?(@columns[link.key])
     end
 
     # @return [Object] the record's own key, by which the association's records are found
-    def key(link, record) = record._read_attribute(@columns[link.key])
+    def key(link, record) = Coercion.attribute(record, @columns[link.key])
 
     # What the columns tell, in the order of the response; nil where graphql-ruby has yet to come.
     #
@@ -57,7 +57,7 @@ module Pipeloader
       coercion = @leaves[key]
       return unless coercion && record.has_attribute?(@columns[key])
 
-      attribute = record._read_attribute(@columns[key])
+      attribute = Coercion.attribute(record, @columns[key])
       coercion.of_attribute(attribute, context).tap { written[key] = attribute }
     rescue Unfit
       nil

@@ -31,6 +31,16 @@ module Pipeloader
       def independent?(reflection)
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
       end
+
+      # The association by which ActiveRecord lets the records that another one brings know their owner: it is the owner itself.
+      #
+      # @return [ActiveRecord::Reflection::AbstractReflection, nil]
+      def inverse(reflection)
+        return if reflection.polymorphic? || (reflection.through_reflection? && reflection.collection?)
+
+        inverse = reflection.inverse_of
+        inverse if inverse && (!reflection.belongs_to? || inverse.has_one? || inverse.klass.has_many_inversing)
+      end
     end
 
     def initialize(model)

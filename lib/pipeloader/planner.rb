@@ -65,7 +65,11 @@ module Pipeloader
       stop(PlainField.new(type, field).objection, type, field)
       reader = PlainModel.of(model).reader(field.method_sym)
       stop(reader.reason, type, field)
-      reader.association? ? link(type, key, nodes, field, model.reflect_on_association(reader.association)) : leaf(type, key, field, reader, model)
+      return leaf(type, key, field, reader, model) unless reader.association?
+
+      link(type, key, nodes, field, model.reflect_on_association(reader.association))
+    rescue NameError => e
+      stop(e.message) # as of a class that there isn't: that matters where there is something to load
     end
 
     def constant(key, value) = Part.new([], ->(_) { Plan::Constant.new(key, value) })
@@ -84,8 +88,9 @@ module Pipeloader
 
       owners_key = reflection.chain.last.join_foreign_key.to_s
       plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
+      stop(objection_to_inverse(reflection, plan), type, field)
       lookup = Lookup.new(reflection, plan.projection)
-      stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless lookup.narrows?
+      stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
       Part.new([owners_key], lambda do |columns|
         Link.new(key, reflection, lookup, columns.index(owners_key), plan, nullable: !field.type.non_null?)
       end)
@@ -101,6 +106,24 @@ module Pipeloader
       return "`scope_items` of #{item.graphql_name}" unless PlainField.new(type, field).unscoped?
 
       Lookup.objection(reflection)
+    end
+
+    def narrows?(lookup)
+      lookup.narrows?
+    rescue StandardError => e # its scope's
+      raise unless Coercion.verdict(e) { lookup.narrows? }.is_a?(Unfit)
+    end
+
+    # An owner that is known is read again by what tells it, and has to be the same row then.
+    def objection_to_inverse(reflection, plan)
+      inverse = PlainModel.inverse(reflection)
+      return if inverse.nil? || plan.links.none? { |link| link.name == inverse.name }
+
+      owner = reflection.active_record
+      same = inverse.belongs_to? && !inverse.polymorphic? && !inverse.has_scope? && inverse.klass.equal?(owner) &&
+             inverse.foreign_key == reflection.foreign_key && inverse.join_primary_key == reflection.join_foreign_key &&
+             owner.default_scopes.empty? && !owner.respond_to?(:default_scope)
+      "`#{inverse.name}` may be another #{owner.name} than `#{reflection.name}` came from" unless same
     end
 
     # @return [GraphQL::Schema::Field]

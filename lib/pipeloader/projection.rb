@@ -113,10 +113,15 @@ module Pipeloader
     #: (ActiveRecord::Relation) -> bool
     def narrows?(relation)
       values = relation.values
-      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading?
+      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading? && !by_position?(relation)
     end
 
     private
+
+    # ORDER BY 2 means the second column of those that are read.
+    def by_position?(relation)
+      relation.order_values.any? { |it| it.is_a?(String) && it.match?(/(?:\A|,)\s*\d+\s*(?:,|\z|asc|desc|nulls|using)/i) }
+    end
 
     def with(names)
       names = names.map(&:to_s)

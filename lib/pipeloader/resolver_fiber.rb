@@ -149,18 +149,22 @@ module Pipeloader
       @loader.yield(nil) until @run.turn?(@job) || saturated?
     end
 
-    # Yields each of +values+, all but the first in fibers of their own, so that what they read is one burst.
+    # Yields each of +values+, all but the first in fibers of their own, so that what they read is one burst. (Where no fiber can
+    # be begun for one, this one takes it: all others may be waiting for theirs just so.)
     #
     # @return [Array] what the block returned
     def side_by_side(values)
       return values.map { |value| yield(value) } if values.size < 2 || !parks?
 
       outcomes = Array.new(values.size)
-      (1...values.size).each do |index|
-        @loader.append_job { outcomes[index] = Outcome.of { yield(values[index]) } }
+      unbegun = (0...values.size).to_a
+      work = lambda do
+        index = unbegun.shift
+        outcomes[index] = Outcome.of { yield(values[index]) } if index
       end
-      outcomes[0] = Outcome.of { yield(values.first) }
-      @loader.yield(nil) until outcomes.all?
+      (values.size - 1).times { @loader.append_job(&work) }
+      work.call
+      saturated? ? work.call || @loader.yield(nil) : @loader.yield(nil) until outcomes.all?
       outcomes.map(&:value)
     end
 
@@ -168,7 +172,9 @@ module Pipeloader
     Outcome = Struct.new(:returned, :error) do
       def self.of
         new(yield, nil)
-      rescue Unfit, ActiveRecord::ActiveRecordError => e
+      rescue ::Timeout::Error
+        raise
+      rescue StandardError => e
         new(nil, e)
       end
 

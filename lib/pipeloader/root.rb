@@ -8,9 +8,15 @@ module Pipeloader
       def model(value)
         case value
         when ActiveRecord::Relation then value.klass
-        when ActiveRecord::Base then value.class
-        when Array then value.first.class if value.first.is_a?(ActiveRecord::Base)
+        when ActiveRecord::Base then record_class(value)
+        when Array then record_class(value.first) if ActiveRecord::Base === value.first # (asked so, a lazy proxy stays lazy)
         end
+      end
+
+      # (A decorator may say that it is a record, too.)
+      def record_class(value)
+        type = value.class
+        type if type <= ActiveRecord::Base
       end
 
       # @return [Branch, nil] with its rows, which may have to be read first; nil where they can't be had
@@ -37,8 +43,13 @@ module Pipeloader
       # Whether its records are those in the database, and nobody minds that they are read.
       def readable_association?(association)
         owner = association.owner
-        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? && association.reflection.extensions.empty?
+        reflection = association.reflection
+        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? && !reflection.strict_loading? &&
+          reflection.extensions.empty? && !reflection.options[:disable_joins]
       end
+
+      # Whether no method of it is somebody's own.
+      def plain?(relation) = relation.singleton_methods(false).empty?
 
       private
 
@@ -46,12 +57,13 @@ module Pipeloader
         association = value.proxy_association
         return records(plan, association.target) if association.loaded?
 
-        relation(plan, association.scope) if readable_association?(association)
+        relation(plan, association.scope) if plain?(value) && readable_association?(association)
       end
 
       def relation(plan, value)
+        return unless plain?(value)
         return records(plan, value.records) if value.loaded? || value.scheduled?
-        return unless plan.projection.narrows?(value) && readable?(plan.model, value)
+        return unless plan.projection.narrows?(value) && readable?(plan.model, value) && !known_to_its_records?(plan, value)
 
         Branch.of(plan, rows(plan.model, plan.projection.narrow(value).pipeloader_result), coerced: false)
       end
@@ -62,16 +74,24 @@ module Pipeloader
           (relation.preload_values + relation.includes_values).all? { |name| name.is_a?(Symbol) && model.reflect_on_association(name) }
       end
 
+      # Whether the owner of what is read is selected of it again: that is the one in memory, and not what the database says.
+      def known_to_its_records?(plan, relation)
+        return false unless relation.is_a?(ActiveRecord::AssociationRelation)
+
+        inverse = PlainModel.inverse(relation.proxy_association.reflection)
+        inverse && plan.links.any? { |link| link.name == inverse.name }
+      end
+
       def records(plan, records)
         columns = plan.projection.columns
-        return unless records.all? { |record| plain?(plan, record) }
+        return unless records.all? { |record| fits?(plan, record) } && plan.links.none?(&:leads_back?)
 
-        Branch.of(plan, records.map { |record| columns.map { |name| record._read_attribute(name) } }, coerced: true)
+        Branch.of(plan, records.map { |record| columns.map { |name| Coercion.attribute(record, name) } }, coerced: true)
       end
 
       # Whether the columns are there, and the associations are what the database says.
-      def plain?(plan, record)
-        record.instance_of?(plan.model) && record.persisted? && !record.strict_loading? && record.singleton_methods.empty? &&
+      def fits?(plan, record)
+        record.class.equal?(plan.model) && record.persisted? && !record.strict_loading? && record.singleton_methods.empty? &&
           plan.links.none? { |link| record.association_cached?(link.name) } &&
           plan.projection.columns.all? { |name| record.has_attribute?(name) }
       end

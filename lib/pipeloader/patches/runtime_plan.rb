@@ -28,9 +28,10 @@ module Pipeloader
 
       def pipeloader_partial(result)
         object = result.graphql_application_value
-        return unless object.is_a?(GraphQL::Schema::Object) && (record = object.object).is_a?(ActiveRecord::Base) && (plans = pipeloader_plans)
+        return unless object.is_a?(GraphQL::Schema::Object) && ActiveRecord::Base === (record = object.object) && (plans = pipeloader_plans)
 
-        partial = plans.partial(result.graphql_result_type, result.graphql_selections, result.ast_node, record.class)
+        model = Root.record_class(record)
+        partial = plans.partial(result.graphql_result_type, result.graphql_selections, result.ast_node, model) if model
         partial if partial&.takes?(record)
       end
 
