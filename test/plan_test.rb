@@ -122,7 +122,6 @@ class PlanTest
     end
   end
 
-  extend Making
   PAIR = make(query: Types::Query) { orphan_types(Types::User, Types::Post) }
 
   def pair = PAIR

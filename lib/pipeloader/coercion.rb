@@ -29,9 +29,6 @@ module Pipeloader
       "`coerce_result` on #{own.owner.inspect}" unless Host.graphql?(own)
     end
 
-    # Whether values are left as they come from the database.
-    def self.as_decoded?(attribute) = AS_DECODED.key?(attribute.class.name)
-
     #: (Class | GraphQL::Schema::Wrapper, ActiveModel::Type::Value) -> void
     def initialize(type, attribute)
       @attribute = attribute

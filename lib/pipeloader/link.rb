@@ -34,7 +34,8 @@ module Pipeloader
     def read(rows)
       keys = rows.map { |row| row[@index] }
       keys.uniq!
-      keys.compact!
+      raise Unfit if keys.compact! && asks_for_null?
+
       keys.empty? ? {} : @lookup.call(keys)
     end
 
@@ -48,6 +49,9 @@ module Pipeloader
     end
 
     private
+
+    # Where it isn't a belongs_to that has none, ActiveRecord may ask for the rows whose key IS NULL.
+    def asks_for_null? = !(@reflection.through_reflection || @reflection).belongs_to?
 
     def nothing = @nullable ? nil : raise(Unfit)
   end

@@ -13,12 +13,20 @@ module Pipeloader
   #
   # Limits: what #objection says.
   class Lookup
-    # {SQL type of a key => what the server is told}; of the first ones, what is equal here is equal there.
-    COMPARABLE = { "smallint" => "bigint", "integer" => "bigint", "bigint" => "bigint", "uuid" => "uuid" }.freeze
-    TYPES = { **COMPARABLE, "text" => "text", "character varying" => "text" }.freeze
+    # {SQL type of a key => what the server is told}
+    TYPES = { "smallint" => "bigint", "integer" => "bigint", "bigint" => "bigint", "uuid" => "uuid",
+              "text" => "text", "character varying" => "text" }.freeze
+    # {… => types of attributes that leave it as it is}
+    ATTRIBUTES = {
+      "bigint" => [ActiveModel::Type::Integer, ActiveModel::Type::BigInteger],
+      "uuid" => [ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid],
+      "text" => [ActiveModel::Type::String, ActiveRecord::Type::Text]
+    }.freeze
+    # Of these, what is equal here is equal there.
+    COMPARABLE = %w[bigint uuid].freeze
     ENCODER = PG::TextEncoder::Array.new
     TEXT = ActiveModel::Type::String.new
-    private_constant :COMPARABLE, :TYPES, :ENCODER, :TEXT
+    private_constant :COMPARABLE, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
 
     # Keys that one statement asks for.
     MOST = 10_000
@@ -37,19 +45,20 @@ module Pipeloader
         "#{name} has no key of a type that is known" unless key_type(reflection)
       end
 
-      # @return [String, nil] SQL type of the owner's key and of what it is compared with
+      # @return [String, nil] what the server is told of the owner's key, and of what it is compared with
       def key_type(reflection)
         last = reflection.chain.last
         types = [type(reflection.active_record, last.join_foreign_key), type(last.klass, last.join_primary_key)].uniq
-        types.first if types.one? && TYPES.key?(types.first)
+        types.first if types.size == 1
       end
 
       private
 
       def type(model, column)
-        return if column.is_a?(Array) || !Coercion.as_decoded?(model.attribute_types[column.to_s])
+        return if column.is_a?(Array)
 
-        model.columns_hash[column.to_s]&.sql_type&.sub(/\(\d+\)\z/, "")
+        type = TYPES[model.columns_hash[column.to_s]&.sql_type&.sub(/\(\d+\)\z/, "")]
+        type if type && ATTRIBUTES.fetch(type).include?(model.attribute_types[column.to_s].class)
       end
     end
 
@@ -99,7 +108,8 @@ module Pipeloader
 
     # Whether an owner's key is all that is asked of a row, and there is one for each.
     def by_key?(scopes)
-      scopes == [] && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.key?(@type) && key_column == @model.primary_key
+      scopes == [] && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.include?(@type) &&
+        key_column == @model.primary_key
     end
 
     def key_column = @reflection.chain.last.join_primary_key
@@ -129,7 +139,7 @@ module Pipeloader
     def for_keys(connection)
       sql, = compile(@projection.narrow(@model.unscoped), connection)
       key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
-      Asked.new("#{sql} WHERE #{key} = ANY($1::#{TYPES.fetch(@type)}[])", [], true)
+      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], true)
     end
 
     def for_each_key(connection)
@@ -138,7 +148,7 @@ module Pipeloader
 
       sql, binds = compile(@projection.narrow(relation), connection)
       at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
-      Asked.new(Shape.for_each_key(sql, at, "$1::#{TYPES.fetch(@type)}[]"), binds.reject.with_index { |_, index| index == at }, false)
+      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, false)
     end
 
     # The association's, as it is read for an owner.

@@ -120,7 +120,6 @@ class PlanTypesTest < PlanTest
   end
 
   # Errors are listed, and one doesn't hide others.
-  extend Making
   TOLERANT = make(query: QUERY)
   STRICT = Schemas.make(query: QUERY, mutation: nil, pipeloader: { compile: true })
 

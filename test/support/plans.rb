@@ -42,6 +42,7 @@ class PlanTest < PipeloaderTest
     end
   end
   include Making
+  extend Making
 
   # The same answer, also when the document is executed again.
   #
