@@ -281,7 +281,7 @@ class WireCase < PipeloaderTest
   # (Other tests' models have pools of their own.)
   def known_pids
     pools = ActiveRecord::Base.connection_handler.each_connection_pool.to_a
-    connections = pools.flat_map(&:connections).filter_map { |adapter| raw(adapter) }
+    connections = pools.flat_map(&:connections).map { |adapter| raw(adapter) }.grep(PG::Connection) # (or SQLite's)
     [*connections, *@sides.values].reject { |it| it.finished? || it.status != PG::CONNECTION_OK }.map(&:backend_pid)
   end
 
