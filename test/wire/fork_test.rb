@@ -246,6 +246,8 @@ class ForkTest < WireCase
       bind "tcp://127.0.0.1:#{@port}"
       workers 2
       threads 8, 8
+      # (In Ruby 3.3 a worker that has answered all may wait forever, in Puma's Server#handle_servers, for IO#close of its own pipe.)
+      worker_shutdown_timeout 10
       restart_command "#{command.join(" ")}"
       #{"preload_app!" if preload}
       app { |env| PumaApp.call(env) }
