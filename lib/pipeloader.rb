@@ -146,6 +146,7 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/coalescing"
   require "pipeloader/coalesced"
   require "pipeloader/slice"
+  require "pipeloader/exemplar"
   require "pipeloader/cancel_request"
   require "pipeloader/pipeline"
 end

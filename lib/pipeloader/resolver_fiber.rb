@@ -125,6 +125,11 @@ module Pipeloader
       read
     end
 
+    # The rows of the read that is to be replayed, if they came as a part of another statement's.
+    #
+    #: () -> Slice?
+    def slice_to_replay = @replay&.statement&.slice
+
     # Returns when +read+ is answered. If other fibers can go on meanwhile they do, and the first of all that wakes
     # sends the level for everybody; where this one must not park, it sends what is gathered along with its own.
     #
