@@ -73,6 +73,19 @@ module Pipeloader
         check_methods(GraphQL::Pagination::RelationConnection, %i[load_nodes limited_nodes has_next_page has_previous_page])
       end
 
+      # Called when ActiveRecord::Base is loaded.
+      #
+      #: () -> void
+      def run_on_active_record
+        check_methods(ActiveRecord::Associations::Association, AssociationReads::ASSOCIATION)
+        check_methods(ActiveRecord::Associations::Association, %i[violates_strict_loading? set_inverse_instance
+                                                                  set_inverse_instance_from_queries])
+        check_methods(ActiveRecord::Base.singleton_class, AssociationReads::MODEL)
+        check_methods(ActiveRecord::Base.singleton_class, %i[initialize_find_by_cache relation_delegate_class _load_from_sql])
+        check_methods(ActiveRecord::AssociationRelation, AssociationReads::RELATION)
+        check_methods(ActiveRecord::Relation::QueryAttribute, %i[with_cast_value unboundable?])
+      end
+
       # Called when projection is first asked for.
       #
       #: () -> void

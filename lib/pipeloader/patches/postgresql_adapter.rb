@@ -53,7 +53,8 @@ module Pipeloader
       private_constant :PREPARES_WITHOUT_BINDS
 
       # (As ActiveRecord 7.2 does.)
-      LOGS_STATEMENT_NAME = ActiveRecord::ConnectionAdapters::AbstractAdapter.instance_method(:log).parameters.include?([:opt, :statement_name])
+      LOGS_STATEMENT_NAME = ActiveRecord::ConnectionAdapters::AbstractAdapter.instance_method(:log).parameters
+                                                                             .include?(%i[opt statement_name])
       private_constant :LOGS_STATEMENT_NAME
 
       # How many Shapes are kept.
@@ -90,6 +91,34 @@ module Pipeloader
           super(locked ? arel : sql, name, locked ? [] : binds, preparable: preparable, allow_retry: allow_retry)
         end
       end
+
+      # As select_all, for an AssociationRead.
+      #
+      # @param keys [Array] its owner's
+      # @return [ActiveRecord::Result, nil] nil where select_all wouldn't park
+      def pipeloader_select(template, keys, fiber)
+        fiber.response.meet(self)
+        return if fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
+
+        binds, params = template.bind(keys, self)
+        return if binds.nil? || pipeloader_query_cached?(template.sql, binds)
+
+        preparable, allow_retry = template.preparable, template.allow_retry
+        read = pipeloader_read(template.sql, template.name, binds, params, preparable, allow_retry, false)
+        fiber.park(read)
+        fiber.replay(read) do
+          slice = fiber.slice_to_replay unless query_cache_enabled
+          next pipeloader_take(fiber.take_replay, slice, allow_retry) if slice&.exemplar
+
+          pipeloader_host_select_all(template.sql, template.name, binds, preparable: preparable, allow_retry: allow_retry)
+        end
+      end
+
+      # @return [Array] its SQL, its binds, and whether it may be prepared and sent twice
+      def pipeloader_sql_of(relation) = to_sql_and_binds(relation.arel)
+
+      # Whether select_all would park, as far as SQL tells.
+      def pipeloader_parks?(sql) = pipeloader_plain?(sql) && !SETS_BY_FUNCTION.match?(sql)
 
       # Hands the burst's result over, once; anything else that goes to the server lets the gathered reads go first: a
       # write must not be seen by what was asked for before it.
