@@ -11,21 +11,23 @@ module Pipeloader
 
     # @param execution [Hash] as DynamicState's
     def initialize(execution)
-      counters, entries = execution.partition { |key, value| Snapshot.counter?(key, value) }
-      @entries = entries.to_h
-      @counters = counters.map(&:first)
+      counters, others = execution.partition { |key, value| Snapshot.counter?(key, value) }
+      nils, entries = others.partition { |_, value| value.nil? }
+      @size = execution.size
+      @counters, @nils = counters.map(&:first), nils.map(&:first)
+      @keys, @values = entries.map(&:first), entries.map(&:last)
       @fields = []  # [#<ScopeRegistry>, :@current_scope, {…}, …]
       @empty = []   # [[], {}, …]
       @nothing = [] # [{"Post" => nil}, …]
       @pairs = []   # [[{Current => #<Current>}, {Current => #<Current>}], …]: the object, and what was in it
       @items = []
       @sure = true
-      @entries.each_value { |value| note(value) }
+      @values.each { |value| note(value) }
     end
 
     #: (Hash[Symbol, untyped]) -> bool
     def of?(execution)
-      @sure && execution.size == @entries.size + @counters.size && entries?(execution) && fields? && empty? && pairs? && items?
+      @sure && execution.size == @size && entries?(execution) && fields? && empty? && pairs? && items?
     end
 
     private
@@ -67,9 +69,14 @@ module Pipeloader
       end
     end
 
+    # (`while`, here and below: a block for each takes twice as long.)
     def entries?(execution)
-      @entries.each { |key, value| return false unless value.equal?(execution.fetch(key, MISSING)) }
-      @counters.all? { |key| Snapshot.counter?(key, execution[key]) }
+      index = -1
+      while (key = @keys[index += 1])
+        return false unless @values[index].equal?(execution[key])
+      end
+      (@nils.empty? || @nils.all? { |name| execution.fetch(name, MISSING).nil? }) &&
+        (@counters.empty? || @counters.all? { |name| Snapshot.counter?(name, execution[name]) })
     end
 
     def fields?
@@ -83,7 +90,10 @@ module Pipeloader
     end
 
     def empty?
-      @empty.each { |container| return false unless container.empty? }
+      index = -1
+      while (container = @empty[index += 1])
+        return false unless container.empty?
+      end
       @nothing.each { |hash| return false unless hash.values.count(nil) == hash.size }
       true
     end

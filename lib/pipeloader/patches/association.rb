@@ -56,7 +56,7 @@ module Pipeloader
         klass = self.klass
         reads = AssociationReads.of(klass, reflection)
         read = result = nil
-        klass.with_connection do |connection|
+        fiber.response.holding(klass.connection_pool, fiber) do |connection|
           read = reads.read_for(self, connection) { pipeloader_open_scope }
           result = connection.pipeloader_select(read, reads.keys_of(owner), fiber) if read
         end
