@@ -39,6 +39,9 @@ module Pipeloader
 
     attr_reader :parts
 
+    # See Slice.
+    attr_accessor :exemplar
+
     # @param parts [Array<Statement>] of +shape+, no two the same
     # @param wrapped [Shape::Wrapped] them as one
     # @param name [String, nil] under which the server knows this one, or will; nil sends it unprepared

@@ -15,16 +15,17 @@ module Pipeloader
       @inside = {}.compare_by_identity # fibers
     end
 
-    # Runs the block, which uses the connection.
+    # Yields the connection.
     #
     # @param response [Response] says whether other fibers hold connections of other pools
     def during(fiber, response)
-      return yield if @inside.key?(fiber) && @lease.connection
+      connection = @lease.connection
+      return yield(connection) if connection && @inside.key?(fiber)
 
       lease(fiber, response)
       @inside[fiber] = true
       begin
-        yield
+        yield @lease.connection
       ensure
         @inside.delete(fiber)
         release if @taken == :new && @inside.empty?

@@ -10,7 +10,8 @@ module Pipeloader
     FOLDERS = [GraphQL, ActiveRecord, ActiveModel].to_h do |gem|
       [gem, "#{File.dirname(gem.const_source_location(:VERSION).first)}/"]
     end.freeze
-    private_constant :RUBY, :FOLDERS
+    PATCHES = "#{__dir__}/patches/".freeze
+    private_constant :RUBY, :FOLDERS, :PATCHES
 
     class << self
       #: (Method | UnboundMethod) -> bool
@@ -18,6 +19,18 @@ module Pipeloader
 
       #: (Method | UnboundMethod) -> bool
       def active_record?(method) = ruby?(method) || in?(method, ActiveRecord) || in?(method, ActiveModel)
+
+      # Whether ActiveRecord's method runs as it is: nothing but it, and our patches, is run by calling +method+.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def active_record_alone?(method)
+        while method
+          return false unless active_record?(method) || method.source_location&.first.to_s.start_with?(PATCHES)
+
+          method = method.super_method
+        end
+        true
+      end
 
       private
 

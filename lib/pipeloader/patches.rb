@@ -30,6 +30,7 @@ module Pipeloader
         require "pipeloader/inline"
         require "pipeloader/patches/sqlite3_adapter"
         require "pipeloader/patches/unsupported_adapter"
+        SelfTest.run_on_active_record
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
         ActiveRecord::Relation.prepend(Relation)

@@ -45,7 +45,7 @@ module Pipeloader
       @response = @run.response
       @base = @run.base
       FieldPosition.adopt(@run.field_positions)
-      @state = nil
+      @state = @rested = nil
       @jobs = @without_parking = @uncoalesced = @locks = 0
     end
 
@@ -75,6 +75,7 @@ module Pipeloader
     # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits
     # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.)
     def away(&block)
+      @rested = nil
       @taken = @state.set_aside || @state.known
       @run.left(self)
       without_parking { FieldPosition.keep(&block) }
@@ -124,6 +125,11 @@ module Pipeloader
       read, @replay = @replay, nil
       read
     end
+
+    # The rows of the read that is to be replayed, if they came as a part of another statement's.
+    #
+    #: () -> Slice?
+    def slice_to_replay = @replay&.statement&.slice
 
     # Returns when +read+ is answered. If other fibers can go on meanwhile they do, and the first of all that wakes
     # sends the level for everybody; where this one must not park, it sends what is gathered along with its own.
@@ -233,8 +239,11 @@ module Pipeloader
       @loader.pipeloader_queued.positive? && @run.fibers_away + 1 >= @loader.fiber_limit - 3
     end
 
+    # (The second job in a row of one fiber finds all as the first has left it.)
     def enter
       @known = @base.known
+      return if @rested.equal?(@known)
+
       @state = @base.for_a_fiber
       @state.install
     end
@@ -248,7 +257,9 @@ module Pipeloader
 
     def leave
       @state.settle(@base, @known)
-      @base.install unless @state.equal?(@base)
+      return @base.install unless @state.equal?(@base)
+
+      @rested = @base.known
     end
   end
 

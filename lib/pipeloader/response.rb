@@ -85,7 +85,7 @@ module Pipeloader
       end
     end
 
-    # Runs the block, in which +fiber+ uses the pool's connection.
+    # Yields the pool's connection for +fiber+ to use.
     def holding(pool, fiber, &block)
       (@holds[pool] ||= hold(pool)).during(fiber, self, &block)
     end

@@ -7,7 +7,7 @@ module Pipeloader
   module SelfTest
     # Methods of the hosts, most of them private, that we call or override.
     ADAPTER = %i[to_sql_and_binds type_casted_binds arel_from_relation sql_key update_typemap_for_default_timezone verified!
-                 query_cache open_transactions transaction begin_transaction lock_thread=
+                 query_cache open_transactions transaction begin_transaction lock_thread= log write_query?
                  configure_connection reset! reconnect! disconnect! commit_transaction rollback_transaction
                  commit_db_transaction
                  execute exec_query exec_update query raw_connection schema_search_path=].freeze
@@ -34,6 +34,7 @@ module Pipeloader
       end
 
       def taken? = @taken
+      def slice_to_replay = nil
       def failure = nil
       def statement = self
       def unprepared? = false
@@ -56,6 +57,7 @@ module Pipeloader
         check_methods(ActiveRecord::ConnectionAdapters::ConnectionPool, POOL)
         check_keywords(adapter_class, :select_all)
         check_keywords(adapter_class, :with_raw_connection)
+        check_keywords(adapter_class, :select)
         probe = Probe.new
         read_through(unconnected(adapter_class), probe)
         fail_with("select_all no longer reaches with_raw_connection") unless probe.taken?
@@ -69,6 +71,19 @@ module Pipeloader
         check_methods(GraphQL::Dataloader::Source, %i[run_pending_keys])
         check_methods(GraphQL::Execution::Interpreter::Runtime, %i[continue_value])
         check_methods(GraphQL::Pagination::RelationConnection, %i[load_nodes limited_nodes has_next_page has_previous_page])
+      end
+
+      # Called when ActiveRecord::Base is loaded.
+      #
+      #: () -> void
+      def run_on_active_record
+        check_methods(ActiveRecord::Associations::Association, AssociationReads::ASSOCIATION)
+        check_methods(ActiveRecord::Associations::Association, %i[violates_strict_loading? set_inverse_instance
+                                                                  set_inverse_instance_from_queries])
+        check_methods(ActiveRecord::Base.singleton_class, AssociationReads::MODEL)
+        check_methods(ActiveRecord::Base.singleton_class, %i[initialize_find_by_cache relation_delegate_class _load_from_sql])
+        check_methods(ActiveRecord::AssociationRelation, AssociationReads::RELATION)
+        check_methods(ActiveRecord::Relation::QueryAttribute, %i[with_cast_value unboundable?])
       end
 
       # Called when projection is first asked for.

@@ -31,6 +31,15 @@ module Pipeloader
 
     def clear = nil
 
+    # What ActiveRecord made of another part of the same statement, if it has come to any.
+    #
+    #: () -> Exemplar?
+    def exemplar = @coalesced.exemplar
+
+    def exemplar=(exemplar)
+      @coalesced.exemplar = exemplar
+    end
+
     # It is the answer of several reads.
     def share
       @shared = true

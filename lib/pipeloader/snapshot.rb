@@ -70,16 +70,28 @@ module Pipeloader
       @attributes = @instances.transform_values { |instance| attributes_of(instance).dup }
     end
 
-    # Whether +execution+ is as it was. Doesn't allocate.
-    def like?(execution)
-      matched = 0
-      execution.each do |key, value|
-        next if (was = @entries[key]).nil? && (Snapshot.counter?(key, value) || blank?(value))
-        return false if was.nil? || !same?(value, was)
+    # What +value+ is to us, worked out once for each class.
+    def self.kind(value) = KINDS[value.class] ||= kind_of(value)
 
-        matched += 1
+    def self.kind_of(value)
+      case value
+      when Array then :array
+      when Hash then :hash
+      when Set then :set
+      when *REGISTRIES then :object
+      else :plain
       end
-      matched == @entries.size
+    end
+    private_class_method :kind_of
+
+    # (Each instance has all of them from the start.)
+    def self.variables_of(object) = (VARIABLES[object.class] ||= object.instance_variables)
+
+    # Whether +execution+ is as it was.
+    def like?(execution)
+      return true if @fingerprint&.of?(execution)
+
+      compare(execution).tap { |same| @fingerprint = Fingerprint.new(execution) if same }
     end
 
     # Makes +execution+ what it was, but for the counters.
@@ -103,6 +115,17 @@ module Pipeloader
     end
 
     private
+
+    def compare(execution)
+      matched = 0
+      execution.each do |key, value|
+        next if (was = @entries[key]).nil? && (Snapshot.counter?(key, value) || blank?(value))
+        return false if was.nil? || !same?(value, was)
+
+        matched += 1
+      end
+      matched == @entries.size
+    end
 
     def apply_attributes_changed_since(earlier, execution)
       @attributes.each do |name, now|
@@ -134,18 +157,7 @@ module Pipeloader
     # {user: #<User>, …} (ActiveSupport 7.2.0 makes one of CurrentAttributes itself while that is loaded, and it has none.)
     def attributes_of(instance) = instance.instance_variable_get(:@attributes) || {}
 
-    # What +value+ is to us, worked out once for each class: this is asked of all that is there, whenever a fiber parks or ends.
-    def kind(value) = KINDS[value.class] ||= kind_of(value)
-
-    def kind_of(value)
-      case value
-      when Array then :array
-      when Hash then :hash
-      when Set then :set
-      when *REGISTRIES then :object
-      else :plain
-      end
-    end
+    def kind(value) = Snapshot.kind(value)
 
     def keep(value)
       case kind(value)
@@ -153,7 +165,7 @@ module Pipeloader
       when :hash
         Container.new(value, value.transform_values { |it| it.is_a?(ActiveSupport::CurrentAttributes) ? keep(it) : it })
       when :object
-        Container.new(value, variables_of(value).to_h { |name| [name, keep(value.instance_variable_get(name))] })
+        Container.new(value, Snapshot.variables_of(value).to_h { |name| [name, keep(value.instance_variable_get(name))] })
       else value
       end
     end
@@ -184,7 +196,7 @@ module Pipeloader
 
         matched += 1
       end
-      matched == others.size || matched == others.count { |_, was| !blank?(was) }
+      matched == others.size || others.all? { |key, was| !pairs[key].nil? || blank?(was) }
     end
 
     def same_variables?(object, others)
@@ -210,15 +222,12 @@ module Pipeloader
     end
 
     def blank_object?(object)
-      variables_of(object).each do |name|
+      Snapshot.variables_of(object).each do |name|
         value = object.instance_variable_get(name)
         return false unless !value || blank?(value)
       end
       true
     end
-
-    # (Each instance has all of them from the start.)
-    def variables_of(object) = (VARIABLES[object.class] ||= object.instance_variables)
 
     KINDS = {}.compare_by_identity
     private_constant :KINDS

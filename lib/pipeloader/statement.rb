@@ -104,10 +104,15 @@ module Pipeloader
     #
     #: (Slice) -> void
     def answer(slice)
-      @result = slice
+      @result = @slice = slice
       slice.share if @reads.size > 1
       @answered = true
     end
+
+    # Its rows, if they came as a part of another statement's.
+    #
+    #: () -> Slice?
+    attr_reader :slice
 
     # True if all that belongs to it has come.
     def complete? = !@error.nil? || (!@result.nil? && (awaited.nil? || !sqlstate.nil?))

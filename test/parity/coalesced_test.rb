@@ -1,26 +1,8 @@
 # frozen_string_literal: true
 
 require_relative "read_forms_test"
-
-# Reads of one SQL text that become one statement answer as each by itself would. From two on, here, so that all that can be
-# is coalesced; and each is run twice, since the first run tells the server's types.
-module CoalescedFromTwo
-  def setup
-    super
-    @from = replace_from(2)
-  end
-
-  def teardown
-    replace_from(@from)
-    super
-  end
-
-  def replace_from(number)
-    was = Pipeloader::Coalesced.send(:remove_const, :WORTH)
-    Pipeloader::Coalesced.const_set(:WORTH, number)
-    was
-  end
-end
+require_relative "../support/sibling_fields"
+require_relative "../support/coalesced_from_two"
 
 module ReadFormsTwice
   # Of these we know that they are.
@@ -69,23 +51,10 @@ class ReadFormsCoalescedTransformedTest < ReadFormsCase
 end
 
 class CoalescedTest < PipeloaderTest
+  include SiblingFields
   include CoalescedFromTwo
 
   def connection = ActiveRecord::Base.lease_connection
-
-  # Runs the block in as many sibling fields as there are +values+, without and with Pipeloader, and compares.
-  #
-  # @return [Array] what the fields of the second piped run brought, and [[name, reads], …] of its statements
-  def assert_alike(values, &block)
-    schemas = schemas_of(values.size)
-    plain, = *schemas.map { |schema| answers_of(schema, values, &block) }
-    answers = []
-    piped = ActiveSupport::Notifications.subscribed(->(*, payload) { answers.concat(payload[:answers]) }, "burst.pipeloader") do
-      answers_of(schemas.last, values, &block)
-    end
-    assert_equal plain.map { |it| Comparison.of(it) }, piped.map { |it| Comparison.of(it) }
-    [piped, answers.map(&:last)]
-  end
 
   # As above, and all that the fields ask for is one statement.
   def assert_one(values, &block)
@@ -96,29 +65,6 @@ class CoalescedTest < PipeloaderTest
   def assert_single(values, &block)
     _, sizes = assert_alike(values, &block)
     assert_equal [1] * values.size, sizes
-  end
-
-  def answers_of(schema, values)
-    results = []
-    resolve = lambda do |index|
-      results[index] = begin
-        yield values[index]
-      rescue StandardError => e
-        e
-      end
-      nil
-    end
-    schema.execute("{ #{Array.new(values.size) { |index| "f#{index}" }.join(" ")} }", context: { resolve: resolve })
-    results
-  end
-
-  def schemas_of(fields)
-    query = Class.new(GraphQL::Schema::Object) { graphql_name "Query" }
-    fields.times do |index|
-      query.field :"f#{index}", String
-      query.define_method(:"f#{index}") { context[:resolve].call(index) }
-    end
-    Schemas.make(query: query, mutation: nil)
   end
 
   # A prepared statement with one parameter of that type.

@@ -15,14 +15,12 @@ module Pipeloader
         Flight.over(self, fiber) { super }
       end
 
-      # Asks its scope one thing, `eager_loading?`, before it takes the statement that it has for all owners. Building that
-      # scope is a third of what a read costs ActiveRecord; without scopes of any kind the answer is no.
-      def find_target(...)
-        @pipeloader_unscoped = ResolverFiber.current && !disable_joins && !reflection.has_scope? && !klass.scope_attributes? &&
-                               Association.host_scope?(self.class)
-        super
-      ensure
-        @pipeloader_unscoped = nil
+      # (ActiveRecord 8.0 and later give it `async:`.)
+      def find_target(**options)
+        fiber = Thread.current[ResolverFiber::KEY]
+        return super if fiber.nil? || options[:async] || violates_strict_loading?
+
+        pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super }
       end
 
       def scope
@@ -30,6 +28,12 @@ module Pipeloader
 
         @pipeloader_unscoped = nil # while its fiber is parked others may ask
         NothingToEagerLoad
+      end
+
+      # Whoever asks while another fiber loads, waits: `size`, `empty?`, `ids` and the readers all ask this first.
+      def loaded?
+        @pipeloader_flight&.await
+        super
       end
 
       # Whether that class's `scope` is ActiveRecord's own: somebody else's would want a relation from it.
@@ -45,10 +49,59 @@ module Pipeloader
         def self.eager_loading? = false
       end
 
-      # Whoever asks while another fiber loads, waits: `size`, `empty?`, `ids` and the readers all ask this first.
-      def loaded?
-        @pipeloader_flight&.await
-        super
+      private
+
+      # @return [Array<ActiveRecord::Base>, nil] nil where more than the owner's keys decides what is asked for
+      def pipeloader_find_by_keys(fiber)
+        klass = self.klass
+        reads = AssociationReads.of(klass, reflection)
+        read = result = nil
+        fiber.response.holding(klass.connection_pool, fiber) do |connection|
+          read = reads.read_for(self, connection) { pipeloader_open_scope }
+          result = connection.pipeloader_select(read, reads.keys_of(owner), fiber) if read
+        end
+        klass._load_from_sql(result) { |record| read.dynamic? ? pipeloader_take_over(record) : pipeloader_take(record) } if result
+      end
+
+      # As find_target's statement, and as its relation.
+      def pipeloader_open_scope
+        scope = ActiveRecord::Associations::AssociationScope.create { ActiveRecord::StatementCache::Substitute.new }
+        target_scope.merge!(scope.scope(self))
+      end
+
+      def pipeloader_take(record)
+        set_inverse_instance(record)
+        pipeloader_set_strict_loading(record)
+      end
+
+      def pipeloader_take_over(record)
+        set_inverse_instance_from_queries(record)
+        pipeloader_set_strict_loading(record) if RELATIONS_SET_STRICT_LOADING
+      end
+
+      # ActiveRecord 7.2 has this in find_target itself.
+      RELATIONS_SET_STRICT_LOADING = ActiveRecord::Associations::Association.method_defined?(:set_strict_loading)
+      private_constant :RELATIONS_SET_STRICT_LOADING
+      if RELATIONS_SET_STRICT_LOADING
+        def pipeloader_set_strict_loading(record) = set_strict_loading(record)
+      else
+        def pipeloader_set_strict_loading(record)
+          if owner.strict_loading_n_plus_one_only? && reflection.macro == :has_many
+            record.strict_loading!
+          else
+            record.strict_loading!(false, mode: owner.strict_loading_mode)
+          end
+        end
+      end
+
+      # Lets find_target ask its scope one thing, `eager_loading?`, before it takes the statement that it has for all owners.
+      # Building that scope is a third of what a read costs ActiveRecord; without scopes of any kind the answer is no.
+      def pipeloader_unscoped
+        @pipeloader_unscoped = !disable_joins && !reflection.has_scope? && !klass.scope_attributes? &&
+                               Association.host_scope?(self.class)
+        yield
+      ensure
+        @pipeloader_unscoped = nil
       end
     end
 

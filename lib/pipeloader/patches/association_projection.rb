@@ -58,19 +58,6 @@ module Pipeloader
           target_scope.merge!(ActiveRecord::Associations::AssociationScope.create { params.bind }.scope(self))
         end
       end
-
-      # ActiveRecord 7.2 has this in find_target itself.
-      if ActiveRecord::Associations::Association.method_defined?(:set_strict_loading)
-        def pipeloader_set_strict_loading(record) = set_strict_loading(record)
-      else
-        def pipeloader_set_strict_loading(record)
-          if owner.strict_loading_n_plus_one_only? && reflection.macro == :has_many
-            record.strict_loading!
-          else
-            record.strict_loading!(false, mode: owner.strict_loading_mode)
-          end
-        end
-      end
     end
   end
 end

@@ -33,6 +33,7 @@ module Pipeloader
       def self.prepend_features(adapter_class)
         adapter_class.alias_method(:pipeloader_host_select_all, :select_all)
         adapter_class.alias_method(:pipeloader_host_with_raw_connection, :with_raw_connection)
+        adapter_class.alias_method(:pipeloader_host_select, :select)
         super
       end
 
@@ -50,6 +51,11 @@ module Pipeloader
       PREPARES_WITHOUT_BINDS = !ActiveRecord::ConnectionAdapters::AbstractAdapter
                                 .private_method_defined?(:without_prepared_statement?)
       private_constant :PREPARES_WITHOUT_BINDS
+
+      # (As ActiveRecord 7.2 does.)
+      LOGS_STATEMENT_NAME = ActiveRecord::ConnectionAdapters::AbstractAdapter.instance_method(:log).parameters
+                                                                             .include?(%i[opt statement_name])
+      private_constant :LOGS_STATEMENT_NAME
 
       # How many Shapes are kept.
       SHAPES = 1000
@@ -85,6 +91,34 @@ module Pipeloader
           super(locked ? arel : sql, name, locked ? [] : binds, preparable: preparable, allow_retry: allow_retry)
         end
       end
+
+      # As select_all, for an AssociationRead.
+      #
+      # @param keys [Array] its owner's
+      # @return [ActiveRecord::Result, nil] nil where select_all wouldn't park
+      def pipeloader_select(template, keys, fiber)
+        fiber.response.meet(self)
+        return if fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
+
+        binds, params = template.bind(keys, self)
+        return if binds.nil? || pipeloader_query_cached?(template.sql, binds)
+
+        preparable, allow_retry = template.preparable, template.allow_retry
+        read = pipeloader_read(template.sql, template.name, binds, params, preparable, allow_retry, false)
+        fiber.park(read)
+        fiber.replay(read) do
+          slice = fiber.slice_to_replay unless query_cache_enabled
+          next pipeloader_take(fiber.take_replay, slice, allow_retry) if slice&.exemplar
+
+          pipeloader_host_select_all(template.sql, template.name, binds, preparable: preparable, allow_retry: allow_retry)
+        end
+      end
+
+      # @return [Array] its SQL, its binds, and whether it may be prepared and sent twice
+      def pipeloader_sql_of(relation) = to_sql_and_binds(relation.arel)
+
+      # Whether select_all would park, as far as SQL tells.
+      def pipeloader_parks?(sql) = pipeloader_plain?(sql) && !SETS_BY_FUNCTION.match?(sql)
 
       # Hands the burst's result over, once; anything else that goes to the server lets the gathered reads go first: a
       # write must not be seen by what was asked for before it.
@@ -289,6 +323,30 @@ module Pipeloader
 
       def pipeloader_distrust_if_broken
         @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
+      end
+
+      # What is left of a read where the query cache doesn't have it. ActiveRecord's own code runs for one part of a Coalesced;
+      # of the others there is nothing left to do, but to say so.
+      def select(sql, name = nil, binds = [], prepare: false, async: false, allow_retry: false)
+        fiber = Thread.current[ResolverFiber::KEY]
+        slice = fiber&.slice_to_replay
+        return pipeloader_take(fiber.take_replay, slice, allow_retry) if slice&.exemplar
+
+        result = pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
+        slice.exemplar = Exemplar.new(result) if slice && !write_query?(sql)
+        result
+      end
+
+      # The event is ActiveRecord's, too.
+      def pipeloader_take(read, slice, allow_retry)
+        statement_name = read.statement.name
+        log(read.sql, read.name, read.binds, read.params, *(statement_name if LOGS_STATEMENT_NAME)) do |payload|
+          payload[:statement_name] = statement_name if statement_name
+          payload[:allow_retry] = allow_retry if payload.key?(:allow_retry)
+          payload[:affected_rows] = slice.cmd_tuples if payload.key?(:affected_rows)
+          payload[:row_count] = slice.ntuples
+          slice.exemplar.result_of(slice)
+        end
       end
 
       # @return [Array, nil] as to_sql_and_binds, and the binds' values; nil where ActiveRecord has an answer of its own to a

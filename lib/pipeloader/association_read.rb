@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What the reads of one association have in common, whoever owns it: SQL, name, binds. ActiveRecord builds it once, with
+  # places left open for the owner's keys, and not (where there are scopes) a relation, its Arel and its SQL for each read.
+  class AssociationRead
+    # What a relation may consist of. The rest changes what becomes of its rows, or when it is asked.
+    CLAUSES = %i[where order reordering limit offset distinct references].freeze
+    private_constant :CLAUSES
+
+    attr_reader :sql, :name, :preparable, :allow_retry
+
+    # @param relation [ActiveRecord::Relation] with StatementCache::Substitute in place of the owner's keys
+    # @param dynamic [Boolean] whether ActiveRecord would build it for each read
+    # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
+    def self.of(relation, connection, dynamic:)
+      return if dynamic && (relation.null_relation? || other_clauses?(relation))
+
+      sql, binds, preparable, allow_retry = connection.pipeloader_sql_of(relation)
+      return unless connection.pipeloader_parks?(sql) && binds.all? { |bind| open?(bind) || constant?(bind) }
+
+      # (What ActiveRecord keeps itself, it prepares in any case.)
+      new(sql, "#{relation.klass.name} Load", binds, dynamic ? preparable : true, allow_retry, dynamic)
+    end
+
+    # (What was merged may be there and say nothing.)
+    def self.other_clauses?(relation)
+      relation.values.any? { |name, value| !CLAUSES.include?(name) && value != [] }
+    end
+    private_class_method :other_clauses?
+
+    def self.open?(bind) = bind.is_a?(ActiveModel::Attribute) && bind.value.is_a?(ActiveRecord::StatementCache::Substitute)
+
+    # (How a time is written is a setting.)
+    def self.constant?(bind)
+      case bind.is_a?(ActiveModel::Attribute) && bind.value_for_database
+      when Integer, String, true then true
+      end
+    end
+
+    def initialize(sql, name, binds, preparable, allow_retry, dynamic) # rubocop:disable Metrics/ParameterLists
+      @sql = sql
+      @name = name.freeze
+      @binds = binds
+      @preparable = preparable
+      @allow_retry = allow_retry
+      @dynamic = dynamic
+      @open = binds.each_index.select { |index| AssociationRead.open?(binds[index]) }
+      @params = binds.map { |bind| bind.value_for_database unless AssociationRead.open?(bind) }
+    end
+
+    # Whether ActiveRecord would build a relation for each read.
+    def dynamic? = @dynamic
+
+    # @param keys [Array] the owner's, in the order in which they were left open
+    # @return [Array<Array>, nil] the binds, and their values as pg takes them; nil if ActiveRecord would ask in other words
+    def bind(keys, connection)
+      return unless keys.size == @open.size
+
+      binds, params = @binds.dup, @params.dup
+      @open.each_with_index do |at, index|
+        bind = binds[at] = binds[at].with_cast_value(keys[index])
+        params[at] = connection.type_cast(bind.value_for_database)
+      end
+      [binds, params] unless @dynamic && @open.any? { |at| binds[at].nil? || binds[at].unboundable? }
+    rescue ::RangeError
+      nil
+    end
+  end
+end

@@ -1,0 +1,111 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The AssociationReads of one association, and what they depend on besides the owner's keys: scopes. A block like
+  # `-> { order(:id) }` is run for each read, as ActiveRecord does, since it may say something else each time; what it says is
+  # the key that a read is found by.
+  #
+  # Limits: scopes that take the owner, or have other clauses than AssociationRead knows; associations through scoped ones;
+  # `scoping` blocks; `disable_joins`; adapters without prepared statements.
+  class AssociationReads
+    # How many a scope may lead to: with the time of day in it, say, no two are the same.
+    MOST = 16
+
+    # What a read passes in ActiveRecord, and doesn't here.
+    ASSOCIATION = %i[find_target scope target_scope association_scope skip_statement_cache?].freeze
+    MODEL = %i[find_by_sql _query_by_sql cached_find_by_statement scope_for_association].freeze
+    RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records].freeze
+    private_constant :MOST
+
+    class << self
+      # @return [AssociationReads] kept as long as ActiveRecord keeps what it has built for that class
+      def of(klass, reflection)
+        built = klass.instance_variable_get(:@find_by_statement_cache)
+        known = klass.instance_variable_get(:@pipeloader_association_reads)
+        unless known && known.built.equal?(built)
+          known = klass.instance_variable_set(:@pipeloader_association_reads, Known.new(built, {}.compare_by_identity))
+        end
+        known.reads[reflection] ||= new(klass, reflection)
+      end
+    end
+
+    # {reflection => AssociationReads} of a class
+    Known = Struct.new(:built, :reads)
+    private_constant :Known
+
+    def initialize(klass, reflection)
+      @klass = klass
+      @reflection = reflection
+      @single = reflection.chain.size == 1
+      @key = reflection.join_foreign_key if @single && reflection.type.nil? && !reflection.join_foreign_key.is_a?(Array)
+      @readable = depends_on_keys? && hosts_own?
+      @reads = {} # {hash of scopes => [scopes, AssociationRead]}
+    end
+
+    # @yield [value] asked for a relation with that in place of the owner's keys
+    # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
+    def read_for(association, connection, &relation)
+      return unless @readable && !@klass.current_scope && !@klass.global_current_scope
+      return unless connection.is_a?(Patches::PostgreSQLAdapter) && connection.prepared_statements
+
+      scopes = scopes_of(association)
+      known = @reads[scopes.hash]
+      return known.last if known && known.first == scopes
+
+      keep(scopes, AssociationRead.of(relation.call, connection, dynamic: !scopes.nil?))
+    end
+
+    # Values for what was left open.
+    def keys_of(owner)
+      return [owner._read_attribute(@key)] if @key
+
+      ActiveRecord::Associations::AssociationScope.get_bind_values(owner, @reflection.chain)
+    end
+
+    private
+
+    def depends_on_keys?
+      return false if @reflection.options[:disable_joins]
+      return @reflection.scope.nil? || @reflection.scope.arity.zero? if @single
+
+      !@reflection.has_scope? && links.none? { |model| default_scopes?(model) }
+    end
+
+    def hosts_own?
+      relation = @klass.relation_delegate_class(ActiveRecord::AssociationRelation)
+      methods = ASSOCIATION.map { |name| @reflection.association_class.instance_method(name) } +
+                MODEL.map { |name| @klass.method(name) } + RELATION.map { |name| relation.instance_method(name) }
+      methods.all? { |method| Host.active_record_alone?(method) }
+    end
+
+    # The models that a :through association leads through, and its source's.
+    def links = [*@reflection.chain.map(&:klass), @reflection.source_reflection.active_record]
+
+    def default_scopes?(model) = model.default_scopes.any? || model.respond_to?(:default_scope)
+
+    # @return [Array, nil] all that a relation would be built of; nil where ActiveRecord keeps one statement for all
+    def scopes_of(association)
+      scoped = default_scopes?(@klass)
+      return unless scoped || @reflection.scope || (@single && @reflection.active_record.default_scopes.any?)
+
+      [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope),
+       # (It names the classes that descend from it, as far as they are loaded.)
+       (@klass.unscoped.where_clause if @klass.finder_needs_type_condition?),
+       @klass.columns_hash.object_id]
+    end
+
+    # As ActiveRecord's AssociationScope#eval_scope.
+    def own_scope(association)
+      reflection = ActiveRecord::Reflection::RuntimeReflection.new(@reflection, association)
+      relation = reflection.build_scope(reflection.aliased_table)
+      scope = relation.instance_exec(association.owner, &@reflection.scope) || relation
+      [scope.values, scope.null_relation?]
+    end
+
+    def keep(scopes, read)
+      @readable = false if @reads.size >= MOST
+      @reads[scopes.hash] = [scopes, read]
+      read
+    end
+  end
+end
