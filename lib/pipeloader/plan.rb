@@ -15,7 +15,9 @@ module Pipeloader
 
     # A column's value.
     Leaf = Struct.new(:key, :index, :coercion) do
-      def build(row, branch, context) = branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
+      def build(row, branch, context)
+        branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
+      end
     end
 
     # @return [Projection] columns of the rows, in their order

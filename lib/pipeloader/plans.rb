@@ -14,7 +14,9 @@ module Pipeloader
       # @return [Plans, nil] nil where no plan is to be used
       def of(query)
         operation = Operation.of(query)
-        operation.plans if operation&.schema&.pipeloader_compiles? && !operation.foreign_directives? && !watched?(query.current_trace)
+        return unless operation&.schema&.pipeloader_compiles?
+
+        operation.plans unless operation.foreign_directives? || watched?(query.current_trace)
       end
 
       # Whether somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
@@ -79,6 +81,16 @@ module Pipeloader
       plan if plan.is_a?(Plan)
     end
 
+    # What has been found so far for values of +type+ at a place of the document.
+    #
+    # @return [Array<Plan, String>] for each model that came there; a String says why there is no plan
+    def verdicts(type, selections, node) = @places.dig(@operation.place(selections, node), type)&.values || []
+
+    # @return [Array<Partial>] for each model whose records came there
+    def partials(type, selections, node)
+      (@partials[@operation.place(selections, node)] || {}).filter_map { |(known, _), partial| partial if known.equal?(type) }
+    end
+
     private
 
     # Many owners' records of one association.
@@ -89,7 +101,8 @@ module Pipeloader
       return unless type.list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) }
 
       associations = values.map(&:proxy_association)
-      return unless associations.all? { |it| Root.readable_association?(it) } && (link = link(associations, type, selections, node))
+      return unless associations.all? { |it| Root.readable_association?(it) }
+      return unless (link = link(associations, type, selections, node))
 
       Harvest.new(ResolverFiber.current, context).associations(link, associations)
     rescue *FORESEEN => e
@@ -108,7 +121,6 @@ module Pipeloader
     end
 
     def item(list) = list.of_type.non_null? ? list.of_type.of_type : list.of_type
-
 
     # There a statement that fails ends more than itself.
     def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?

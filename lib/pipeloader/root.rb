@@ -44,7 +44,8 @@ module Pipeloader
       def readable_association?(association)
         owner = association.owner
         reflection = association.reflection
-        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? && !reflection.strict_loading? &&
+        !association.loaded? && association.target.empty? && owner.persisted? &&
+          !owner.strict_loading? && !reflection.strict_loading? &&
           reflection.extensions.empty? && !reflection.options[:disable_joins]
       end
 
@@ -71,7 +72,7 @@ module Pipeloader
       # (Preloads that there are not, raise.)
       def readable?(model, relation)
         relation.strict_loading_value.nil? &&
-          (relation.preload_values + relation.includes_values).all? { |name| name.is_a?(Symbol) && model.reflect_on_association(name) }
+          [*relation.preload_values, *relation.includes_values].all? { |it| it.is_a?(Symbol) && model.reflect_on_association(it) }
       end
 
       # Whether the owner of what is read is selected of it again: that is the one in memory, and not what the database says.
