@@ -44,8 +44,12 @@ class ExplanationTest < PipeloaderTest
     assert_match(/plans are off/, explanation.to_s)
   end
 
+  module Watching
+    def begin_execute_field(*) = @watched = true
+  end
+
   def test_watched
-    explanation = explain { trace_with(Module.new {}) }
+    explanation = explain { trace_with(Watching) }
     assert_match(/somebody watches every field/, field(explanation, "posts", "title")[:reason])
   end
 
