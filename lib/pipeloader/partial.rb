@@ -14,6 +14,8 @@ module Pipeloader
 
     def empty? = @columns.empty?
 
+    def current? = @links.each_value.all? { |link| link.plan.current? }
+
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?
 
@@ -26,7 +28,8 @@ module Pipeloader
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
-      !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) && record.has_attribute?(@columns[link.key])
+      !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) &&
+        record.has_attribute?(@columns[link.key])
     end
 
     # @return [Object] the record's own key, by which the association's records are found

@@ -65,6 +65,7 @@ module Pipeloader
     def partial(type, selections, node, model)
       place = @partials[@operation.place(selections, node)] ||= {}
       partial = place[[type, model]] ||= Planner.new(@operation).partial(type, selections, model)
+      partial = place[[type, model]] = Planner.new(@operation).partial(type, selections, model) unless partial.current?
       partial unless partial.empty? || in_transaction?(model)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -75,7 +76,9 @@ module Pipeloader
     # @return [Plan, nil]
     def at(type, selections, node, model)
       place = @places[@operation.place(selections, node)] ||= {}
-      plan = (place[type] ||= {})[model] ||= plan_for(type, selections, model)
+      plans = place[type] ||= {}
+      plan = plans[model] ||= plan_for(type, selections, model)
+      plan = plans[model] = plan_for(type, selections, model) if plan.is_a?(Plan) && !plan.current?
       plan if plan.is_a?(Plan)
     end
 
@@ -108,7 +111,6 @@ module Pipeloader
     end
 
     def item(list) = list.of_type.non_null? ? list.of_type.of_type : list.of_type
-
 
     # There a statement that fails ends more than itself.
     def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?
