@@ -18,6 +18,8 @@ module Pipeloader
 
     def empty? = @columns.empty?
 
+    def current? = @links.each_value.all? { |link| link.plan.current? }
+
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?
 

@@ -34,9 +34,16 @@ module Pipeloader
       @entries = entries.freeze
       @links = entries.grep(Link).freeze
       @links.each_with_index { |link, at| link.at = at }
+      @types = @links.inject(projection ? { model => model.attribute_types } : {}) { |all, link| all.merge(link.plan.types) }
     end
 
+    # Whether all models are as they were. (They aren't after `reset_column_information`.)
+    def current? = @types.all? { |model, types| model.attribute_types.equal?(types) }
+
     def model = @projection.model
+
+    # {model => the types of its attributes, as the plan knows them}
+    attr_reader :types
 
     # @param row [Array] values of the projection's columns
     # @param branch [Branch] where the row is from

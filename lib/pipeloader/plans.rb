@@ -67,6 +67,7 @@ module Pipeloader
     def partial(type, selections, node, model)
       place = @partials[@operation.place(selections, node)] ||= {}
       partial = place[[type, model]] ||= Planner.new(@operation).partial(type, selections, model)
+      partial = place[[type, model]] = Planner.new(@operation).partial(type, selections, model) unless partial.current?
       partial unless partial.empty? || in_transaction?(model)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -77,7 +78,9 @@ module Pipeloader
     # @return [Plan, nil]
     def at(type, selections, node, model)
       place = @places[@operation.place(selections, node)] ||= {}
-      plan = (place[type] ||= {})[model] ||= plan_for(type, selections, model)
+      plans = place[type] ||= {}
+      plan = plans[model] ||= plan_for(type, selections, model)
+      plan = plans[model] = plan_for(type, selections, model) if plan.is_a?(Plan) && !plan.current?
       plan if plan.is_a?(Plan)
     end
 

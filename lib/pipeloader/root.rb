@@ -44,9 +44,8 @@ module Pipeloader
       def readable_association?(association)
         owner = association.owner
         reflection = association.reflection
-        !association.loaded? && association.target.empty? && owner.persisted? &&
-          !owner.strict_loading? && !reflection.strict_loading? &&
-          reflection.extensions.empty? && !reflection.options[:disable_joins]
+        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? &&
+          !reflection.strict_loading? && reflection.extensions.empty? && !reflection.options[:disable_joins]
       end
 
       # Whether no method of it is somebody's own.
