@@ -97,8 +97,7 @@ module Pipeloader
       # Lets find_target ask its scope one thing, `eager_loading?`, before it takes the statement that it has for all owners.
       # Building that scope is a third of what a read costs ActiveRecord; without scopes of any kind the answer is no.
       def pipeloader_unscoped
-        @pipeloader_unscoped = !disable_joins && !reflection.has_scope? && !klass.scope_attributes? &&
-                               Association.host_scope?(self.class)
+        @pipeloader_unscoped = !disable_joins && !skip_statement_cache?(NothingToEagerLoad) && Association.host_scope?(self.class)
         yield
       ensure
         @pipeloader_unscoped = nil
