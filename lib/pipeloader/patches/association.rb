@@ -5,8 +5,9 @@ module Pipeloader
     # Host:: ActiveRecord::Associations::Association
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: two fields that read `post.author` are two fibers; the second must find the target
-    #   loaded, as it does when they run one after the other.
-    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this association.
+    #   loaded, as it does when they run one after the other. And ActiveRecord builds for each owner what is the same for all.
+    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this association; more than the
+    #   owner's keys decides what is asked for (AssociationReads), or it is asked for asynchronously.
     module Association
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
