@@ -89,8 +89,6 @@ module Pipeloader
       return unless scoped || @reflection.scope || (@single && @reflection.active_record.default_scopes.any?)
 
       [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope),
-       # (It names the classes that descend from it, as far as they are loaded.)
-       (@klass.unscoped.where_clause if @klass.finder_needs_type_condition?),
        @klass.columns_hash.object_id]
     end
 

@@ -33,6 +33,12 @@ class AssociationReadsTest < PipeloaderTest
     belongs_to :book, class_name: "AssociationReadsTest::Book", foreign_key: :post_id, optional: true
   end
 
+  class Asked < ActiveRecord::Base
+    self.table_name = "comments"
+    default_scope { where(score: AssociationReadsTest.asked) }
+    belongs_to :commenter, class_name: "User", optional: true
+  end
+
   class Told < ActiveRecord::Base
     self.table_name = "comments"
     SEEN = [] # rubocop:disable Style/MutableConstant
@@ -71,6 +77,9 @@ class AssociationReadsTest < PipeloaderTest
     has_many :kept_few, -> { limit(2) }, class_name: "AssociationReadsTest::Kept", foreign_key: :post_id
     has_many :told, class_name: "AssociationReadsTest::Told", foreign_key: :post_id, inverse_of: :book
     has_many :told_in_order, -> { order(id: :desc) }, class_name: "AssociationReadsTest::Told", foreign_key: :post_id, inverse_of: :book
+    has_many :asked, -> { order(:id) }, class_name: "AssociationReadsTest::Asked", foreign_key: :post_id
+    has_many :asked_plainly, class_name: "AssociationReadsTest::Asked", foreign_key: :post_id
+    has_many :asked_commenters, through: :asked_plainly, source: :commenter
     has_many :own, class_name: "AssociationReadsTest::Own", foreign_key: :post_id
     has_many :taggings, foreign_key: :post_id
     has_many :tags, through: :taggings
@@ -177,6 +186,14 @@ class AssociationReadsTest < PipeloaderTest
     end
   end
 
+  def test_default_scopes_that_change
+    [0, 9, 3, nil, [1, 2], 1..4].each do |value|
+      self.class.asked = value
+      assert_same_reads(true) { |id| book(id).then { |it| [it.asked.to_a, it.asked_plainly.sort_by(&:id)] } }
+      assert_same_reads(false) { |id| book(id).asked_commenters.map(&:id).sort }
+    end
+  end
+
   # With the time of day in it no two are the same: they aren't kept.
   def test_scopes_that_never_say_the_same
     40.times do |value|
@@ -261,7 +278,24 @@ class AssociationReadsTest < PipeloaderTest
     @cached = true
     assert_same_reads(true) { |id| book(id).then { |it| [it.author, it.ordered.to_a, it.notes.to_a, book(id).notes.to_a, book(id).author, book(id).ordered.to_a] } }
     assert_same_reads(true, [1, 1, 2, 2]) { |id| book(id).then { |it| [it.author, it.ordered.to_a, Note.uncached { it.notes.to_a }] } }
-    @cached = false
+  end
+
+  # What it has isn't asked for again.
+  def test_query_cache_hits
+    statements = ActiveRecord::Base.cache do
+      answers_of(schema = schemas_of(3).last, [1, 2, 3]) { |id| book(id).author && book(id).ordered.to_a }
+      WireCounter.trips { answers_of(schema, [1, 2, 3]) { |id| book(id).author && book(id).ordered.to_a } }
+    end
+    assert_empty statements
+  end
+
+  # ActiveRecord asks for them after each statement.
+  def test_warnings_of_the_server
+    ActiveRecord.db_warnings_action = :log
+    assert_same_reads(true) { |id| book(id).author }
+    assert_empty(WireCounter.events("burst.pipeloader") { answers_of(schemas_of(3).last, [1, 2, 3]) { |id| Book.new(author_id: id).author } })
+  ensure
+    ActiveRecord.db_warnings_action = :ignore
   end
 
   def test_in_a_transaction
@@ -279,6 +313,15 @@ class AssociationReadsTest < PipeloaderTest
   def test_without_prepared_statements
     ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
     assert_same_reads(false) { |id| book(id).then { |it| [it.author, it.ordered.to_a] } }
+  ensure
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+
+  # Of the owner, too: it keeps ActiveRecord from keeping a statement.
+  def test_default_scopes_without_prepared_statements
+    ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
+    assert_same_reads(false) { |id| book(id).then { |it| it.asked_plainly.sort_by(&:id) + it.asked_commenters.sort_by(&:id) } }
+    assert_same_reads(false) { |id| Kept.find_by(post_id: id)&.book }
   ensure
     ActiveRecord::Base.establish_connection(TestDatabase.hash)
   end

@@ -5,8 +5,9 @@ module Pipeloader
     # Host:: ActiveRecord::Associations::Association
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: two fields that read `post.author` are two fibers; the second must find the target
-    #   loaded, as it does when they run one after the other.
-    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this association.
+    #   loaded, as it does when they run one after the other. And ActiveRecord builds for each owner what is the same for all.
+    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this association; more than the
+    #   owner's keys decides what is asked for (AssociationReads), or it is asked for asynchronously.
     module Association
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
@@ -97,8 +98,7 @@ module Pipeloader
       # Lets find_target ask its scope one thing, `eager_loading?`, before it takes the statement that it has for all owners.
       # Building that scope is a third of what a read costs ActiveRecord; without scopes of any kind the answer is no.
       def pipeloader_unscoped
-        @pipeloader_unscoped = !disable_joins && !reflection.has_scope? && !klass.scope_attributes? &&
-                               Association.host_scope?(self.class)
+        @pipeloader_unscoped = !disable_joins && !skip_statement_cache?(NothingToEagerLoad) && Association.host_scope?(self.class)
         yield
       ensure
         @pipeloader_unscoped = nil
