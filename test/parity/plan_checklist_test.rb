@@ -130,9 +130,9 @@ class PlanChecklistTest < PlanTest
     after_initialize: -> { after_initialize { self.title = "initialized" } },
     inner_read_attribute: -> { define_method(:_read_attribute) { |name, &block| name == "title" ? "inner" : super(name, &block) } },
     init_with: -> { define_method(:init_with_attributes) { |*arguments, &block| super(*arguments, &block).tap { |it| it.title = "init" } } },
-    instantiate: -> { 
+    instantiate: -> {
       define_singleton_method(:instantiate) { |attributes, *rest, &block| super(attributes.merge("title" => "inst"), *rest, &block) }
-                      define_singleton_method(:instantiate_instance_of) { |klass, attributes, *rest, &block| super(klass, attributes, *rest, &block).tap { |it| it.title = "inst" } }
+      define_singleton_method(:instantiate_instance_of) { |klass, attributes, *rest, &block| super(klass, attributes, *rest, &block).tap { |it| it.title = "inst" } }
     },
     store: -> { store :title, accessors: [:inner], coder: JSON; define_method(:title) { "store" } },
     composed: -> { composed_of :title, class_name: "PlanChecklistTest::Composed", mapping: [%w[body text]] },
