@@ -3,8 +3,9 @@
 module Pipeloader
   # The Plans of one Operation: one for each place of the document, and model whose records come there.
   class Plans
-    # What a tracer may do at every field, which with a plan it wouldn't see.
-    HOOKS = %i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects].freeze
+    # What a tracer may do at every field, which with a plan it wouldn't see. (`objects` is asked of it from graphql 2.6 on.)
+    HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects] &
+             GraphQL::Tracing::Trace.public_instance_methods).freeze
     # What the values of a relation may raise where they are cast, and what the server says; graphql-ruby is to see it.
     FORESEEN = [Unfit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
     private_constant :HOOKS
