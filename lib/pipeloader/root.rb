@@ -35,7 +35,7 @@ module Pipeloader
       # @return [Array<Array>]
       def rows(model, result)
         return result if result.is_a?(Array)
-        return result.rows unless model.connection_pool.active_connection?&.query_cache_enabled
+        return result.rows unless model.connection_pool.query_cache_enabled
 
         result.rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } }
       end
