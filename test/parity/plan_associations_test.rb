@@ -96,7 +96,7 @@ class PlanAssociationsTest < PlanTest
     end
     has_many :extending, -> { order(:id).extending(Module.new { def records = super.first(1) }) }, class_name: "PlanAssociationsTest::Thing"
     has_many :strict, -> { order(:id) }, class_name: "PlanAssociationsTest::Thing", strict_loading: true
-    has_many :not_joined, through: :things, source: :by_small, disable_joins: true
+    has_many :not_joined, through: :ordered, source: :by_small, disable_joins: true
     has_many :raising, -> { raise IOError, "no scope for #{Mood.rank}" }, class_name: "PlanAssociationsTest::Thing"
     has_many :of_no_class, class_name: "PlanAssociationsTest::Nothing"
     has_many :of_no_column, class_name: "PlanAssociationsTest::Thing", foreign_key: :nothing_id

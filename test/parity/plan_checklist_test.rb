@@ -130,10 +130,10 @@ class PlanChecklistTest < PlanTest
     after_initialize: -> { after_initialize { self.title = "initialized" } },
     inner_read_attribute: -> { define_method(:_read_attribute) { |name, &block| name == "title" ? "inner" : super(name, &block) } },
     init_with: -> { define_method(:init_with_attributes) { |*arguments, &block| super(*arguments, &block).tap { |it| it.title = "init" } } },
-    instantiate: -> {
+    instantiate: lambda do
       define_singleton_method(:instantiate) { |attributes, *rest, &block| super(attributes.merge("title" => "inst"), *rest, &block) }
       define_singleton_method(:instantiate_instance_of) { |klass, attributes, *rest, &block| super(klass, attributes, *rest, &block).tap { |it| it.title = "inst" } }
-    },
+    end,
     store: -> { store :title, accessors: [:inner], coder: JSON; define_method(:title) { "store" } },
     composed: -> { composed_of :title, class_name: "PlanChecklistTest::Composed", mapping: [%w[body text]] },
     a_strict_model: -> { self.strict_loading_by_default = true; define_method(:title) { "strict" } }
@@ -215,6 +215,10 @@ class PlanChecklistTest < PlanTest
     Car.define_method(:name) { "car #{super()}" }
     ["{ them { name type } }", "{ cars { name } }", "{ users { vehicles { name } } }", "{ loaded { name } }"].each { |query| assert_parity(query, schemas) }
     assert heirs
+    ride = named(:Ride, Class.new(ActiveRecord::Base) { self.table_name = "profiles"; belongs_to :car, class_name: "Car", foreign_key: :user_id })
+    car = type("Car") { field :id, GraphQL::Types::ID }
+    ridden = type("Ride") { field :bio, String; field :car, car }
+    assert_parity("{ rides { bio car { id } } }", schemas({ rides: [[ridden], -> { ride.order(:id) }] }))
   ensure
     Car.send(:remove_method, :name)
   end
