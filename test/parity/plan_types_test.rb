@@ -119,8 +119,12 @@ class PlanTypesTest < PlanTest
     def records = PlanValue.order(:id).to_a
   end
 
+  # In graphql 2.5.2 what a handler makes of a scalar's error ends the response; and where there is a GraphQL::Dataloader, as with
+  # Pipeloader, it leaves `execute`.
+  ALIKE = GraphQL::VERSION.start_with?("2.5.") ? -> { use(GraphQL::Dataloader) } : -> {}
+
   # Errors are listed, and one doesn't hide others.
-  TOLERANT = make(query: QUERY)
+  TOLERANT = make(query: QUERY) { instance_exec(&ALIKE) }
   STRICT = Schemas.make(query: QUERY, mutation: nil, pipeloader: { compile: true })
 
   NAMES.each do |column_type, column|
@@ -170,7 +174,7 @@ class PlanTypesTest < PlanTest
     aware.time_zone_aware_attributes = true
     aware.skip_time_zone_conversion_for_attributes = []
     times = NAMES.values_at("timestamp", "timestamptz", "date", "time", "timestamptz[]")
-    schemas = schemas({ values: [[VALUE], -> { aware.order(:id) }] })
+    schemas = schemas({ values: [[VALUE], -> { aware.order(:id) }] }) { instance_exec(&ALIKE) }
     Time.use_zone("Tokyo") do
       times.each { |column| %i[string time json].each { |scalar| assert_same("{ values { #{column}_#{scalar}_null } }", schemas) } }
     end

@@ -333,7 +333,8 @@ module Pipeloader
         return pipeloader_take(fiber.take_replay, slice, allow_retry) if slice&.exemplar
 
         result = pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
-        slice.exemplar = Exemplar.new(result) if slice && !write_query?(sql)
+        # (To ActiveRecord 8 a result without columns is one without rows.)
+        slice.exemplar = Exemplar.new(result) if slice && !result.columns.empty? && !write_query?(sql)
         result
       end
 
