@@ -28,9 +28,10 @@ module Pipeloader
     # @param coalesce [Boolean] whether reads of one SQL text may become one statement (docs/coalescing.md)
     # @param field_exact [Boolean, nil] whether only the columns that a query selects are read, see docs/projection.md;
     #   default: Pipeloader.field_exact
+    # @param compile [Boolean] whether subtrees that are proved plain go from rows straight to the response, see docs/plans.md
     #
-    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?) -> void
-    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil)
+    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool) -> void
+    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit is #{fiber_limit.inspect}, but graphql-ruby needs 4 fibers: give more, or none"
       end
@@ -39,6 +40,7 @@ module Pipeloader
       schema.singleton_class.prepend(Schema)
       schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce }
       schema.pipeloader_field_exact = field_exact
+      schema.pipeloader_compiles = compile
     end
 
     # Whether schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
@@ -93,6 +95,9 @@ module Pipeloader
     # {[type, field, model] => Footprint}
     def pipeloader_footprints = @pipeloader_footprints ||= {}
 
+    # {text of a document => its Operations}
+    def pipeloader_operations = @pipeloader_operations ||= {}
+
     def pipeloader_field_exact=(on)
       Patches.install_projection if on
       @pipeloader_field_exact = on
@@ -103,6 +108,11 @@ module Pipeloader
 
       superclass.respond_to?(:pipeloader_field_exact?) ? superclass.pipeloader_field_exact? : Pipeloader.field_exact
     end
+
+    attr_writer :pipeloader_compiles
+
+    # Whether plain subtrees are compiled: as it says itself, or the schema that it descends from.
+    def pipeloader_compiles? = @pipeloader_compiles.nil? ? superclass.pipeloader_compiles? : @pipeloader_compiles
 
     # Once.
     def pipeloader_check_columns
@@ -152,6 +162,7 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/exemplar"
   require "pipeloader/cancel_request"
   require "pipeloader/pipeline"
+  require "pipeloader/lookup"
 end
 require "pipeloader/replay"
 require "pipeloader/field_exact"
@@ -162,11 +173,22 @@ require "pipeloader/plain_model"
 require "pipeloader/declared_columns"
 require "pipeloader/footprint"
 require "pipeloader/conditions"
+require "pipeloader/operation"
 require "pipeloader/connection_selection"
 require "pipeloader/demands"
 require "pipeloader/demand"
 require "pipeloader/reach"
 require "pipeloader/projection"
+require "pipeloader/coercion"
+require "pipeloader/link"
+require "pipeloader/plan"
+require "pipeloader/partial"
+require "pipeloader/owners"
+require "pipeloader/planner"
+require "pipeloader/plans"
+require "pipeloader/branch"
+require "pipeloader/root"
+require "pipeloader/harvest"
 require "pipeloader/partial_rows"
 require "pipeloader/partial_row"
 require "pipeloader/instrumentation"

@@ -1423,6 +1423,8 @@ class CompanyTest < AnswerTest
 end
 
 class CountersTest < AnswerTest
+  def setup = take_first_alias
+
   def counters(schema, query, **options) = schema.execute(query, **options).context.namespace(:pipeloader).slice(:bursts, :reads, :statements)
 
   def test_counters

@@ -15,6 +15,7 @@ module Pipeloader
         events = []
         begin
           bursts.each { |burst| events << burst.begin_event }
+          bursts.each(&:ready) if bursts.size > 1
           bursts.first&.run_before(bursts.drop(1), [])
         ensure
           bursts.first(events.size).each(&:count)
@@ -64,6 +65,15 @@ module Pipeloader
 
     def count = response.count(@payload)
 
+    # Whatever ActiveRecord has to ask of the connection first (to connect, to see whether it is there, BEGIN): while it waits
+    # for that, nobody reads what another burst's server has to say, which may be what keeps this one's from us (PgBouncer).
+    def ready
+      @adapter.pipeloader_gathered(self)
+      losing(unanswered) { |resendable| @adapter.pipeloader_ready(allow_retry: resendable) }
+    ensure
+      @adapter.pipeloader_gather(self) if pending?
+    end
+
     # @param together [Array<Pipeline>] the pipelines that are open
     #
     #: (Array[Burst], Array[Pipeline]) -> void
@@ -83,12 +93,18 @@ module Pipeloader
 
     def unanswered = @reads.reject(&:answered?)
 
+    def attempt(reads)
+      losing(reads) do |resendable|
+        @adapter.pipeloader_connection(allow_retry: resendable) { |connection| send_and_receive(connection) }
+      end
+    end
+
     # Reads that must not be sent twice fail with the connection; the others get another try, by ActiveRecord, or by the
     # loop in #run_before. Inside a transaction nothing does: it ended with the connection that it had begun on.
-    def attempt(reads)
+    def losing(reads)
       outside = outside_transactions?
       resendable = outside && reads.all?(&:resendable?)
-      @adapter.pipeloader_connection(allow_retry: resendable) { |connection| send_and_receive(connection) }
+      yield resendable
     rescue ActiveRecord::ActiveRecordError, PG::Error => e
       lost = outside && !resendable ? unanswered.reject(&:resendable?) : unanswered
       lost.each { |read| read.deliver(e, @level.position) }

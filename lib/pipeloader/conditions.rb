@@ -27,6 +27,13 @@ module Pipeloader
       # True if the application's own directives see what is below.
       def foreign?(node) = node.directives.any? { |directive| !NAMES.include?(directive.name) }
 
+      # True if they see any part of it.
+      def foreign_within?(node)
+        return false unless node.respond_to?(:selections)
+
+        foreign?(node) || node.selections.any? { |it| foreign?(it) || foreign_within?(it) }
+      end
+
       private
 
       def collect(node, names)

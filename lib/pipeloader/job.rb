@@ -36,6 +36,9 @@ module Pipeloader
 
     def finished? = @work.nil?
 
+    # There is nothing to be done.
+    def drop = @work = nil
+
     # The place of the next job that this one asks for.
     def next_index = @children = (@children || 0) + 1
 

@@ -59,9 +59,22 @@ module Pipeloader
     end
 
     def append_job(callable = nil, &block)
-      job = pipeloader_job(callable || block)
+      job = callable.is_a?(Job) ? callable : pipeloader_job(callable || block)
       TAKES_OBJECTS ? super(job) : @pending_jobs.push(job)
       nil
+    end
+
+    # A job that is in its place, and not to be begun as yet: it will be appended, or released.
+    #
+    #: () { () -> void } -> Job
+    def pipeloader_reserve(&block) = pipeloader_job(block).tap { |job| @pipeloader_run.reserve(job) }
+
+    # It needn't be begun at all.
+    #
+    #: (Job) -> void
+    def pipeloader_release(job)
+      @pipeloader_run.release(job)
+      job.drop
     end
 
     # AsyncDataloader doesn't queue this block by `append_job`.

@@ -9,6 +9,8 @@ module Pipeloader
         GraphQL::Dataloader::Source.prepend(DataloaderSource)
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
         GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
+        GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
+        GraphQL::Execution::FieldResolveStep.prepend(StepPlan) if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
         GraphQL::Schema::Field.prepend(FieldSelects)
         GraphQL::Schema::Object.extend(FieldExact)
@@ -74,6 +76,8 @@ require "pipeloader/patches/isolated_execution_state"
 require "pipeloader/patches/dataloader_source"
 require "pipeloader/patches/relation_connection"
 require "pipeloader/patches/interpreter_runtime"
+require "pipeloader/patches/runtime_plan"
+require "pipeloader/patches/step_plan"
 require "pipeloader/patches/query_context"
 require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/timeout"

@@ -31,6 +31,16 @@ module Pipeloader
       def independent?(reflection)
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
       end
+
+      # The association by which ActiveRecord lets the records that another one brings know their owner: it is the owner itself.
+      #
+      # @return [ActiveRecord::Reflection::AbstractReflection, nil]
+      def inverse(reflection)
+        return if reflection.polymorphic? || (reflection.through_reflection? && reflection.collection?)
+
+        inverse = reflection.inverse_of
+        inverse if inverse && (!reflection.belongs_to? || inverse.has_one? || inverse.klass.has_many_inversing)
+      end
     end
 
     def initialize(model)
@@ -42,6 +52,12 @@ module Pipeloader
       return @objection if defined?(@objection)
 
       @objection = unknown_table || family.lazy.filter_map { |model| own_code(model) }.first
+    end
+
+    # @return [String, nil] why its attributes aren't what its readers read; nil if they are
+    def objection_to_readers
+      method = @model.instance_method(:_read_attribute)
+      "`_read_attribute` on #{method.owner.inspect}" unless Host.active_record?(method)
     end
 
     # What every row must have: keys, and the column that tells the class.

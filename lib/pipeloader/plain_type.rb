@@ -12,6 +12,11 @@ module Pipeloader
       own = CLASS_METHODS.find { |name| type.respond_to?(name) && !Host.graphql?(type.method(name)) }
       return "#{type.graphql_name}: `#{own}` on #{type.method(own).owner.inspect}" if own
 
+      objection_to_instances(type)
+    end
+
+    # (As above, where the record is wrapped already.)
+    def self.objection_to_instances(type)
       own = INSTANCE_METHODS.find { |name| !Host.graphql?(type.instance_method(name)) }
       "#{type.graphql_name}: `#{own}` on #{type.instance_method(own).owner}" if own
     end

@@ -108,16 +108,24 @@ module Pipeloader
     Source = Struct.new(:arel, :klass) { alias_method :model, :klass }
     private_constant :Source
 
+    # Whether whole rows of the table are what +relation+ reads, each by itself.
+    #
+    #: (ActiveRecord::Relation) -> bool
+    def narrows?(relation)
+      values = relation.values
+      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading? && !by_position?(relation)
+    end
+
     private
+
+    # ORDER BY 2 means the second column of those that are read.
+    def by_position?(relation)
+      relation.order_values.any? { |it| it.is_a?(String) && it.match?(/(?:\A|,)\s*\d+\s*(?:,|\z|asc|desc|nulls|using)/i) }
+    end
 
     def with(names)
       names = names.map(&:to_s)
       (names - @columns).empty? ? self : Projection.of(@model, @columns + names)
-    end
-
-    def narrows?(relation)
-      values = relation.values
-      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading?
     end
 
     # What a relation may have been given, for its rows to be whole rows of its table, each by itself.

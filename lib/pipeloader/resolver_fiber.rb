@@ -155,6 +155,39 @@ module Pipeloader
       @loader.yield(nil) until @run.turn?(@job) || saturated?
     end
 
+    # Yields each of +values+, all but the first in fibers of their own, so that what they read is one burst. (Where no fiber can
+    # be begun for one, this one takes it: all others may be waiting for theirs just so.)
+    #
+    # @return [Array] what the block returned
+    def side_by_side(values)
+      return values.map { |value| yield(value) } if values.size < 2 || !parks?
+
+      outcomes = Array.new(values.size)
+      unbegun = (0...values.size).to_a
+      work = lambda do
+        index = unbegun.shift
+        outcomes[index] = Outcome.of { yield(values[index]) } if index
+      end
+      (values.size - 1).times { @loader.append_job(&work) }
+      work.call
+      saturated? ? work.call || @loader.yield(nil) : @loader.yield(nil) until outcomes.all?
+      outcomes.map(&:value)
+    end
+
+    # What a block returned, or that it can't be done.
+    Outcome = Struct.new(:returned, :error) do
+      def self.of
+        new(yield, nil)
+      rescue ::Timeout::Error
+        raise
+      rescue StandardError => e
+        new(nil, e)
+      end
+
+      def value = error ? raise(error) : returned
+    end
+    private_constant :Outcome
+
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
     # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.
     def wait_for(flight)

@@ -21,6 +21,7 @@ module Pipeloader
       @over = false
       @steps = 0
       @away = {}.compare_by_identity # fibers that have let others go on
+      @reserved = {}.compare_by_identity # jobs that may never be begun
     end
 
     # It has ended, if by an exception then with fibers that nobody will wake.
@@ -46,6 +47,10 @@ module Pipeloader
       @line.insert(@line.bsearch_index { |other| other.compare(job) <= 0 } || @line.size, job)
     end
 
+    def reserve(job) = @reserved[job] = true
+
+    def release(job) = @reserved.delete(job)
+
     # True if nothing that is unfinished comes before +job+, the one that is running.
     def turn?(job)
       @line ||= unfinished(job)
@@ -57,7 +62,7 @@ module Pipeloader
 
     # Every job that isn't done, the first one last. From here on it is kept up: n fields that fail cost n log n.
     def unfinished(running)
-      [running, *@away.keys.filter_map(&:job), *@queued.call.grep(Job)].sort { |job, other| other.compare(job) }
+      [running, *@away.keys.filter_map(&:job), *@queued.call.grep(Job), *@reserved.keys.reject(&:finished?)].uniq.sort { |job, other| other.compare(job) }
     end
   end
 end

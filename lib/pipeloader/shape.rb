@@ -48,6 +48,33 @@ module Pipeloader
       @sqls = {} # {[0] => "SELECT …"}
     end
 
+    class << self
+      # +sql+ for each of many values of one parameter, which come as an array: the first parameter, the others behind it.
+      #
+      # @param at [Integer] which parameter, by index
+      # @param array [String] SQL of the values: "$1::bigint[]"
+      def for_each_key(sql, at, array)
+        alone = renumber(sql) { |index| index == at ? "pipeloader_keys.pipeloader_1" : "$#{index < at ? index + 2 : index + 1}" }
+        for_each(alone, array, ["pipeloader_1"])
+      end
+
+      # @param arrays [String] SQL of the values, an array for each of +names+
+      def for_each(sql, arrays, names)
+        <<~SQL
+          SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
+          FROM unnest(#{arrays}) WITH ORDINALITY AS pipeloader_keys(#{names.join(", ")}, pipeloader_n),
+          LATERAL (SELECT * FROM (
+          #{sql}
+          ) AS pipeloader_read OFFSET 0) AS pipeloader_rows
+        SQL
+      end
+
+      # Yields the index of each parameter; what the block returns comes in its place.
+      def renumber(sql)
+        sql.gsub(TOKEN) { |token| (number = Regexp.last_match(1)&.to_i) ? yield(number - 1) : token }
+      end
+    end
+
     # OIDs of types of which we don't know whether there are arrays of them.
     def unknown_types = @types.reject { |type| ARRAYS.key?(type) || @arrays.key?(type) }
 
@@ -105,22 +132,9 @@ module Pipeloader
 
     # @param order [Array<Integer>] of its parameters: those that differ come first, as arrays
     def sql_for(varying, order)
-      keys = varying.map { |index| "pipeloader_#{index + 1}" }
-      <<~SQL
-        SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
-        FROM unnest(#{keys.each_index.map { |at| "$#{at + 1}" }.join(", ")}) WITH ORDINALITY AS pipeloader_keys(#{keys.join(", ")}, pipeloader_n),
-        LATERAL (SELECT * FROM (
-        #{single(varying, order)}
-        ) AS pipeloader_read OFFSET 0) AS pipeloader_rows
-      SQL
-    end
-
-    def single(varying, order)
-      @sql.gsub(TOKEN) do |token|
-        next token unless (number = Regexp.last_match(1)&.to_i)
-
-        varying.include?(number - 1) ? "pipeloader_keys.pipeloader_#{number}" : "$#{order.index(number - 1) + 1}"
-      end
+      single = Shape.renumber(@sql) { |index| varying.include?(index) ? "pipeloader_keys.pipeloader_#{index + 1}" : "$#{order.index(index) + 1}" }
+      arrays = varying.each_index.map { |at| "$#{at + 1}" }.join(", ")
+      Shape.for_each(single, arrays, varying.map { |index| "pipeloader_#{index + 1}" })
     end
   end
 end

@@ -151,6 +151,7 @@ module Pipeloader
       raise @error if @error && !unprepared? # PREPARE's own error comes first, as it does serially
 
       @result.check
+      @result.extend(Counted) if @result.respond_to?(:each) && @result.ntuples > FEW
       @result
     end
 
@@ -172,6 +173,13 @@ module Pipeloader
     module KeepOpen
       def clear = nil
     end
+
+    # ActiveRecord counts the rows for its event, and PG::Result would make a Hash of each for that.
+    module Counted
+      def count(*arguments, &block) = arguments.empty? && block.nil? ? ntuples : super
+    end
+    FEW = 10
+    private_constant :FEW
 
     private
 

@@ -205,7 +205,13 @@ class ReadFormsWithWarningsTest < ReadFormsCase
     ActiveRecord.db_warnings_action = :log
   end
 
-  def teardown = super.tap { ActiveRecord.instance_variable_set(:@db_warnings_action, @before) }
+  def teardown
+    super
+  ensure
+    ActiveRecord.instance_variable_set(:@db_warnings_action, @before)
+    # One that was made here would go on to listen, and find nobody to tell.
+    ActiveRecord::Base.connection_pool.disconnect!
+  end
 
   def test_at_once
     plain, piped = runs { |id| [Post.find(id), Post.count] }

@@ -6,6 +6,8 @@ require "active_support/log_subscriber/test_helper"
 class InstrumentationTest < PipeloaderTest
   QUERY = "{ posts { title author { name } comments { body } } }"
 
+  def setup = take_first_alias
+
   def test_burst_event
     bursts = WireCounter.events("burst.pipeloader") { Schemas.pair.last.execute(QUERY) }
     assert_equal([1, 2], bursts.map { |burst| burst[:position] })

@@ -27,6 +27,7 @@ class InterruptTest < WireCase
   def teardown
     assert_pool_sound(Gated.connection_pool)
     assert_no_stray_backends
+  ensure
     super
   end
 

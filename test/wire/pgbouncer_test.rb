@@ -20,6 +20,7 @@ class PgbouncerTest < WireCase
 
   def teardown
     assert_pool_sound(Gated.connection_pool)
+  ensure
     @holders&.each(&:close)
     release
     Gated.remove_connection
@@ -245,16 +246,18 @@ class PgbouncerTest < WireCase
     assert_many_threads(16)
   end
 
-  # Results that nobody reads keep a server connection busy.
-  def test_two_databases_with_one_server_connection_each_taken_crosswise
-    through(Bouncer.new(pool_size: 1, query_wait_timeout: 100))
-    Crossed.establish_connection(TestDatabase.hash(TestDatabase::SECOND, prepared_statements: false, **bouncer.hash))
-    Crossed.with_connection { |connection| connection.select_value("SELECT 1") }
-    begin
-      assert_crosswise
-    ensure
-      assert_pool_sound(Crossed.connection_pool)
-      Crossed.remove_connection
+  # Results that nobody reads keep a server connection busy. (Where ActiveRecord has yet to connect, it asks for one, too.)
+  { in_use: true, not_connected: false }.each do |name, connected|
+    define_method(:"test_two_databases_with_one_server_connection_each_taken_crosswise_#{name}") do
+      through(Bouncer.new(pool_size: 1, query_wait_timeout: 100))
+      Crossed.establish_connection(TestDatabase.hash(TestDatabase::SECOND, prepared_statements: false, **bouncer.hash))
+      Crossed.with_connection { |connection| connection.select_value("SELECT 1") }
+      begin
+        assert_crosswise(connected)
+      ensure
+        assert_pool_sound(Crossed.connection_pool)
+        Crossed.remove_connection
+      end
     end
   end
 
@@ -559,12 +562,14 @@ class PgbouncerTest < WireCase
   end
 
   # Two threads ask both databases for much; one sends to the one first, the other to the other.
-  def assert_crosswise
-    InTurn.bouncer, InTurn.started = bouncer, []
+  def assert_crosswise(connected)
+    InTurn.bouncer, InTurn.ready, InTurn.started = bouncer, [], []
     threads = [[Gated, Crossed], [Crossed, Gated]].map do |models|
       leased, go = Queue.new, Queue.new
       thread = in_thread do
-        leased << models.map(&:lease_connection)
+        connections = models.map(&:lease_connection)
+        connections.each { |connection| connected ? connection.select_value("SELECT 1") : connection.disconnect! }
+        leased << connections
         go.pop
         resolve(true, 40) { |index| models[index % 2].with_connection { |connection| connection.select_value("SELECT repeat('x', 1000000)")&.size } }
       ensure
@@ -581,16 +586,19 @@ class PgbouncerTest < WireCase
     InTurn.started = nil
   end
 
-  # Waits, after its thread's first burst is on its way, until both threads' are, and each has its server.
+  # The first burst of each thread is sent when both threads have come so far; and is waited for when both are on their way, and
+  # each has its server.
   module InTurn
-    singleton_class.attr_accessor :bouncer, :started
+    singleton_class.attr_accessor :bouncer, :ready, :started
 
     def start(...)
-      super
-      return if (started = InTurn.started).nil? || started.include?(Thread.current)
+      return super if InTurn.started.nil? || InTurn.started.include?(Thread.current)
 
-      started << Thread.current
-      Thread.pass until started.size == 2 && InTurn.bouncer.admin("SHOW POOLS").count { |pool| pool["sv_active"] == "1" } == 2
+      InTurn.ready << Thread.current
+      Thread.pass until InTurn.ready.size == 2
+      super
+      InTurn.started << Thread.current
+      Thread.pass until InTurn.started.size == 2 && InTurn.bouncer.admin("SHOW POOLS").count { |pool| pool["sv_active"] == "1" } == 2
     end
   end
   Pipeloader::Pipeline.prepend(InTurn)

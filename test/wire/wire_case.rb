@@ -69,6 +69,7 @@ class WireCase < PipeloaderTest
   def teardown
     Names.prepared.each_value { |names| assert_empty(names.tally.select { |_, times| times > 1 }, "a name was used twice") }
     Gated.remove_connection
+    drop_broken
     @threads&.each(&:kill)&.each { |thread| ended?(thread) }
     @gates&.each(&:close)
     @sides&.each_value(&:close)
@@ -264,6 +265,13 @@ class WireCase < PipeloaderTest
     end
   end
 
+  # For the next test: with pg 1.5.0, whose error is another one, ActiveRecord doesn't reconnect for a BEGIN that comes first on
+  # a connection known to have broken.
+  def drop_broken
+    adapters = ActiveRecord::Base.connection_pool.connections
+    adapters.each { |adapter| adapter.disconnect! if raw(adapter)&.status == PG::CONNECTION_BAD }
+  end
+
   # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
   def assert_no_stray_backends
     strays = nil
@@ -281,7 +289,7 @@ class WireCase < PipeloaderTest
   # (Other tests' models have pools of their own.)
   def known_pids
     pools = ActiveRecord::Base.connection_handler.each_connection_pool.to_a
-    connections = pools.flat_map(&:connections).filter_map { |adapter| raw(adapter) }
+    connections = pools.flat_map(&:connections).map { |adapter| raw(adapter) }.grep(PG::Connection) # (or SQLite's)
     [*connections, *@sides.values].reject { |it| it.finished? || it.status != PG::CONNECTION_OK }.map(&:backend_pid)
   end
 

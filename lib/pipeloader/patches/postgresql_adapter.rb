@@ -234,6 +234,9 @@ module Pipeloader
         pipeloader_distrust_if_broken
       end
 
+      # As far as that without a statement of ours.
+      def pipeloader_ready(allow_retry:) = with_raw_connection(allow_retry: allow_retry) { nil }
+
       # A burst inside a transaction had to be ended: by a cancel request, which ends the transaction, too, or with the
       # connection.
       def pipeloader_cut_short

@@ -15,6 +15,11 @@ module Pipeloader
         Flight.over(self, fiber) { super }
       end
 
+      # Its rows, of which no records are made.
+      #
+      # @return [ActiveRecord::Result, Array] an empty Array where there is nothing to ask
+      def pipeloader_result = exec_main_query
+
       # Reads, and writes what it hasn't found: a sibling that came in between would find nothing, and write it, too.
       def find_or_create_by(...) = Pipeloader.without_parking { super }
       def find_or_create_by!(...) = Pipeloader.without_parking { super }

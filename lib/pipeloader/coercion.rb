@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A column's value as it is in the response: what ActiveRecord's reader and the scalar's `coerce_result` make of it, bit for
+  # bit. Where they would raise, or ask the application (`type_error`), the plan is Unfit: graphql-ruby does the field again.
+  class Coercion
+    # Attribute types whose values are what pg has decoded, if that is one of these classes.
+    AS_DECODED = {
+      "ActiveModel::Type::Integer" => [Integer], "ActiveModel::Type::BigInteger" => [Integer],
+      "ActiveModel::Type::String" => [String], "ActiveRecord::Type::Text" => [String],
+      "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid" => [String],
+      "ActiveModel::Type::Boolean" => [TrueClass, FalseClass], "ActiveModel::Type::Float" => [Float]
+    }.freeze
+
+    BUILT_IN = {
+      GraphQL::Types::String => :string, GraphQL::Types::ID => :id, GraphQL::Types::Int => :int,
+      GraphQL::Types::Boolean => :boolean, GraphQL::Types::Float => :float
+    }.freeze
+    INTS = (GraphQL::Types::Int::MIN..GraphQL::Types::Int::MAX)
+    private_constant :AS_DECODED, :BUILT_IN, :INTS
+
+    # @param type [Class, GraphQL::Schema::Wrapper] of the field
+    # @return [String, nil] why its values can't be had this way; nil if they can
+    def self.objection(type)
+      leaf = type.unwrap
+      return "#{leaf.graphql_name} is no scalar or enum" unless leaf.kind.leaf?
+
+      own = leaf.method(:coerce_result)
+      "`coerce_result` on #{own.owner.inspect}" unless Host.graphql?(own)
+    end
+
+    #: (Class | GraphQL::Schema::Wrapper, ActiveModel::Type::Value) -> void
+    def initialize(type, attribute)
+      @attribute = attribute
+      @decoded = AS_DECODED.fetch(attribute.class.name, [])
+      @nullable = !type.non_null?
+      @type = type.non_null? ? type.of_type : type
+      @kind = @type.list? ? :list : BUILT_IN.fetch(@type, :leaf)
+      @items = Coercion.new(@type.of_type, attribute) if @kind == :list
+    end
+
+    # @param value as it came from the database
+    def call(value, context)
+      of_attribute(@decoded.include?(value.class) ? value : deserialize(value), context)
+    end
+
+    # @param value as the record's reader gives it
+    def of_attribute(value, context)
+      return @nullable ? nil : raise(Unfit) if value.nil?
+
+      coerce(value, context)
+    rescue StandardError => e
+      raise Coercion.verdict(e) { coerce(value, context) }
+    end
+
+    # An attribute as its reader gives it. (It may be only now that it is cast.)
+    def self.attribute(record, name)
+      record._read_attribute(name)
+    rescue StandardError => e
+      raise verdict(e) { record._read_attribute(name) }
+    end
+
+    # @param error [StandardError] that was raised where a value was made
+    # @yield does it again
+    # @return [StandardError] Unfit, if it can't be made; +error+ where it can: somebody has interrupted this thread
+    def self.verdict(error)
+      yield
+      error
+    rescue StandardError
+      Unfit.new
+    end
+
+    private
+
+    def coerce(value, context)
+      case @kind
+      when :string then string(value)
+      when :id then value.is_a?(String) ? value : value.to_s
+      when :int then INTS.cover?(number = value.to_i) ? number : raise(Unfit)
+      when :boolean then true & value
+      when :float then (number = value.to_f).finite? ? number : raise(Unfit)
+      when :list then list(value, context)
+      else @type.coerce_result(value, context)
+      end
+    end
+
+    def deserialize(value)
+      @attribute.deserialize(value)
+    rescue StandardError => e
+      raise Coercion.verdict(e) { @attribute.deserialize(value) }
+    end
+
+    def string(value)
+      string = value.to_s
+      string.encoding == Encoding::UTF_8 || string.ascii_only? ? string : raise(Unfit)
+    end
+
+    def list(values, context)
+      values.instance_of?(Array) ? values.map { |value| @items.of_attribute(value, context) } : raise(Unfit)
+    end
+  end
+end

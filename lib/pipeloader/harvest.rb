@@ -1,0 +1,47 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Reads what a Plan needs, level by level, and builds the response from it. All reads of a level are parked side by side, each
+  # in a fiber of its own, so that they share a burst with one another and with what other fields read.
+  class Harvest
+    #: (ResolverFiber, GraphQL::Query::Context) -> void
+    def initialize(fiber, context)
+      @fiber = fiber
+      @context = context
+    end
+
+    # @param value as Root takes it
+    # @return [Array<Hash>, nil] for each record; nil where its rows can't be had
+    def call(plan, value)
+      root = Root.branch(plan, value) or return
+      read(root)
+      root.rows.map { |row| plan.build(row, root, @context) }
+    end
+
+    # Reads all that is below.
+    def read(root)
+      level = root.branches
+      until level.empty?
+        @fiber.side_by_side(level, &:read)
+        level = level.flat_map(&:branches)
+      end
+    end
+
+    # @param associations [Array<ActiveRecord::Associations::Association>] of several owners
+    # @return [Array<Array<Hash>, nil>] for each owner; nil where something doesn't fit
+    def associations(link, associations)
+      key = associations.first.reflection.chain.last.join_foreign_key
+      root = Branch.of(Plan.new(nil, [link]), associations.map { |it| [it.owner._read_attribute(key)] }, coerced: true)
+      read(root)
+      root.rows.map { |row| fitting { link.build(row, root, @context) } }
+    end
+
+    private
+
+    def fitting
+      yield
+    rescue Unfit
+      nil
+    end
+  end
+end

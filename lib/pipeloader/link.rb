@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # An association that a Plan follows, and the plan for the records that it brings.
+  class Link
+    attr_reader :key, :plan, :name
+
+    # @return [Integer] its place among its plan's links
+    attr_accessor :at
+
+    alias inspect to_s
+
+    # @param key [String] in the response
+    # @param index [Integer] of the owner's key in its rows
+    # @param nullable [Boolean] whether the field may be null, where there is none
+    #: (String, ActiveRecord::Reflection::AbstractReflection, Lookup, Integer, Plan, nullable: bool) -> void
+    def initialize(key, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
+      @key = key
+      @reflection = reflection
+      @name = reflection.name
+      @many = reflection.collection?
+      @index = index
+      @plan = plan
+      @nullable = nullable
+      @lookup = lookup
+      @inverse = PlainModel.inverse(reflection)&.name
+    end
+
+    # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
+    def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
+
+    # @param rows [Array<Array>] of owners
+    # @return [Hash{Object => Array<Array>}] the rows of each, by its key
+    def read(rows)
+      keys = rows.map { |row| row[@index] }
+      keys.uniq!
+      raise Unfit if keys.compact! && asks_for_null?
+
+      keys.empty? ? {} : @lookup.call(keys)
+    end
+
+    # @param branch [Branch] of the owner
+    def build(row, branch, context)
+      below = branch.below(self)
+      rows = below.of(row[@index])
+      return rows.map { |it| @plan.build(it, below, context) } if @many
+
+      rows.empty? ? nothing : @plan.build(rows.first, below, context)
+    end
+
+    private
+
+    # Where it isn't a belongs_to that has none, ActiveRecord may ask for the rows whose key IS NULL.
+    def asks_for_null? = !(@reflection.through_reflection || @reflection).belongs_to?
+
+    def nothing = @nullable ? nil : raise(Unfit)
+  end
+end

@@ -1,0 +1,168 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The rows of an association for many owners, by one statement:
+  #
+  #     SELECT "users"."id", "users"."name" FROM "users" WHERE "users"."id" = ANY($1::bigint[])
+  #
+  # or, where there may be several for an owner, each owner's as ActiveRecord asks for them (so in the order that they would have):
+  #
+  #     SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
+  #     FROM unnest($1::bigint[]) WITH ORDINALITY AS pipeloader_keys(pipeloader_1, pipeloader_n),
+  #     LATERAL (SELECT * FROM (SELECT … FROM "comments" WHERE "comments"."post_id" = pipeloader_keys.pipeloader_1) … OFFSET 0) …
+  #
+  # Limits: what #objection says.
+  class Lookup
+    # {SQL type of a key => what the server is told}
+    TYPES = { "smallint" => "bigint", "integer" => "bigint", "bigint" => "bigint", "uuid" => "uuid",
+              "text" => "text", "character varying" => "text" }.freeze
+    # {… => types of attributes that leave it as it is}
+    ATTRIBUTES = {
+      "bigint" => [ActiveModel::Type::Integer, ActiveModel::Type::BigInteger],
+      "uuid" => [ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid],
+      "text" => [ActiveModel::Type::String, ActiveRecord::Type::Text]
+    }.freeze
+    # Of these, what is equal here is equal there.
+    COMPARABLE = %w[bigint uuid].freeze
+    ENCODER = PG::TextEncoder::Array.new
+    TEXT = ActiveModel::Type::String.new
+    private_constant :COMPARABLE, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
+
+    # Keys that one statement asks for.
+    MOST = 10_000
+
+    class << self
+      # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
+      # @raise [ActiveRecord::ActiveRecordError] as ActiveRecord does where it is used
+      def objection(reflection)
+        reflection.check_validity!
+        name = "`#{reflection.name}`"
+        return "#{name} is polymorphic" if reflection.polymorphic?
+        return "#{name} depends on its record" unless PlainModel.independent?(reflection)
+        return "#{name} is strict-loading" if reflection.strict_loading?
+        return "#{name} has extensions" if reflection.extensions.any?
+
+        "#{name} has no key of a type that is known" unless key_type(reflection)
+      end
+
+      # @return [String, nil] what the server is told of the owner's key, and of what it is compared with
+      def key_type(reflection)
+        last = reflection.chain.last
+        types = [type(reflection.active_record, last.join_foreign_key), type(last.klass, last.join_primary_key)].uniq
+        types.first if types.size == 1
+      end
+
+      private
+
+      def type(model, column)
+        return if column.is_a?(Array)
+
+        type = TYPES[model.columns_hash[column.to_s]&.sql_type&.sub(/\(\d+\)\z/, "")]
+        type if type && ATTRIBUTES.fetch(type).include?(model.attribute_types[column.to_s].class)
+      end
+    end
+
+    #: (ActiveRecord::Reflection::AbstractReflection, Projection) -> void
+    def initialize(reflection, projection)
+      @reflection = reflection
+      @projection = projection
+      @model = projection.model
+      @type = Lookup.key_type(reflection)
+    end
+
+    # Whether the association, as it is now, brings whole rows of its table.
+    def narrows? = @projection.narrows?(relation_with(ActiveRecord::StatementCache::Substitute.new))
+
+    # @param keys [Array] of the owners, no two the same
+    # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
+    def call(keys)
+      statement = @model.with_connection { |connection| statement(connection) }
+      found = {}
+      keys.each_slice(MOST) { |some| share_out(read(statement, some), some, statement.by_key, found) }
+      found
+    end
+
+    # SQL whose first parameter is the keys, the other binds, and what a row's owner is told by: its own key, or the place of
+    # that among those that were asked for.
+    Asked = Struct.new(:sql, :binds, :by_key)
+    private_constant :Asked
+
+    private
+
+    def read(statement, keys)
+      @model.with_connection do |connection|
+        binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
+        options = { preparable: connection.prepared_statements, allow_retry: true }
+        Root.rows(@model, @model._query_by_sql(connection, statement.sql, binds, **options))
+      end
+    end
+
+    def share_out(rows, keys, by_key, found)
+      if by_key
+        at = @projection.columns.index(key_column)
+        rows.each { |row| found[row[at]] = [row] }
+      else
+        rows.each { |row| (found[keys[row.last - 1]] ||= []) << row }
+      end
+    end
+
+    # Whether an owner's key is all that is asked of a row, and there is one for each.
+    def by_key?(scopes)
+      scopes == [] && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.include?(@type) &&
+        key_column == @model.primary_key
+    end
+
+    def key_column = @reflection.chain.last.join_primary_key
+
+    # What scopes say: they are blocks, and may say something else the next time. Default scopes aren't asked (nil: they may).
+    def scopes
+      return if @reflection.chain.any? { |link| link.klass.scope_attributes? }
+
+      @reflection.chain.flat_map { |link| link.scopes.map { |scope| link.klass.unscoped.instance_exec(&scope)&.values } }
+    end
+
+    # @return [Asked]
+    def statement(connection)
+      scopes, statement = @kept # (of one thread, while another one keeps its own)
+      now = self.scopes
+      return statement if statement && now && scopes == now
+
+      statement = by_key?(now) ? for_keys(connection) : for_each_key(connection)
+      @kept = [now, statement].freeze
+      statement
+    rescue ActiveRecord::ActiveRecordError, Unfit
+      raise
+    rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
+      raise Coercion.verdict(e) { self.scopes || relation_with(nil) }
+    end
+
+    def for_keys(connection)
+      sql, = compile(@projection.narrow(@model.unscoped), connection)
+      key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
+      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], true)
+    end
+
+    def for_each_key(connection)
+      relation = relation_with(key = ActiveRecord::StatementCache::Substitute.new)
+      raise Unfit unless @projection.narrows?(relation)
+
+      sql, binds = compile(@projection.narrow(relation), connection)
+      at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
+      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, false)
+    end
+
+    # The association's, as it is read for an owner.
+    def relation_with(key)
+      association = @reflection.active_record.instantiate({}).association(@reflection.name)
+      keys = [key]
+      scope = ActiveRecord::Associations::AssociationScope.create { |value| keys.empty? ? value : keys.pop }
+      association.send(:target_scope).merge!(scope.scope(association))
+    end
+
+    # With all binds as parameters, whether or not statements are prepared.
+    def compile(relation, connection)
+      collector = Arel::Collectors::Composite.new(Arel::Collectors::SQLString.new, Arel::Collectors::Bind.new)
+      connection.visitor.compile(relation.arel.ast, collector)
+    end
+  end
+end

@@ -1,0 +1,127 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A document as it is run with certain values for @skip and @include: what is selected, as graphql-ruby sees it. Kept by its
+  # text, or by the document where there is no text, so that what is executed again costs a look-up.
+  class Operation
+    # How many a document has; how many texts a schema keeps, and of which length.
+    LIMIT = 16
+    TEXTS = 1000
+    LENGTH = 50_000
+
+    class << self
+      # @param query [GraphQL::Query, GraphQL::Query::Partial]
+      # @return [Operation, nil] nil where the schema doesn't use Pipeloader
+      def of(query)
+        schema = query.schema
+        return unless schema.respond_to?(:pipeloader_footprints)
+
+        query = query.query unless query.is_a?(GraphQL::Query)
+        document = query.document or return
+        text = query.instance_variable_get(:@query_string)
+        kept = kept(schema, text, document)
+        names = kept[:conditions] ||= Conditions.variables(document)
+        values = names.empty? ? nil : names.to_h { |name| [name, query.variables[name]] }
+        kept.clear.update(conditions: names) if kept.size > LIMIT
+        kept[[schema, values]] ||= new(schema, document, values || {}, parsed: !text.nil?)
+      end
+
+      private
+
+      # (A document that is shared between Ractors can't be written to.)
+      def kept(schema, text, document)
+        return kept_by_text(schema.pipeloader_operations, text) if text && text.size <= LENGTH
+
+        document.instance_variable_get(:@pipeloader_operations) ||
+          (document.frozen? ? {} : document.instance_variable_set(:@pipeloader_operations, {}))
+      end
+
+      def kept_by_text(operations, text)
+        operations.fetch(text) do
+          operations.clear if operations.size >= TEXTS
+          operations[text] = {}
+        end
+      end
+    end
+
+    attr_reader :schema
+
+    alias inspect to_s
+
+    # @param conditions [Hash{String => Object}] values of the variables that @skip and @include ask
+    # @param parsed [Boolean] whether all of the document is from one text
+    def initialize(schema, document, conditions, parsed:)
+      @parsed = parsed
+      @schema = schema
+      @document = document
+      @conditions = conditions
+      @fragments = document.definitions.grep(GraphQL::Language::Nodes::FragmentDefinition).to_h { |it| [it.name, it] }
+    end
+
+    def demands = @demands ||= Demands.new(self)
+    def plans = @plans ||= Plans.new(self)
+
+    # What +selections+ are told from others by: where they stand in the text, so that they are known when it is parsed again.
+    #
+    # @param node [GraphQL::Language::Nodes::Field, nil] the field, if +selections+ are its own
+    def place(selections, node = nil)
+      node && node.selections.equal?(selections) ? place_of(node) : selections.map { |it| place_of(it) }
+    end
+
+    # Whether directives of the application's see any part of it: those may split a selection, and merge the results.
+    def foreign_directives?
+      return @foreign_directives if defined?(@foreign_directives)
+
+      @foreign_directives = @document.definitions.any? { |definition| Conditions.foreign_within?(definition) }
+    end
+
+    # Yields each field that is selected of a +type+, with its definition: several where it has several, nil where none.
+    #
+    # @yield [GraphQL::Language::Nodes::Field, (GraphQL::Schema::Field, String)] or why it isn't known
+    def each_field(type, selections)
+      each_selected(type, selections) { |node| yield(node, definition(type, node)) unless node.name == "__typename" }
+    end
+
+    # Yields each field, and __typename, that is selected of a +type+, in the order of the response.
+    #
+    # @yield [GraphQL::Language::Nodes::Field]
+    def each_selected(type, selections, &block)
+      selections.each do |node|
+        next unless Conditions.met?(node, @conditions)
+
+        case node
+        when GraphQL::Language::Nodes::Field then yield(node)
+        when GraphQL::Language::Nodes::InlineFragment
+          each_selected(type, node.selections, &block) if node.type.nil? || of_type?(type, node.type.name)
+        when GraphQL::Language::Nodes::FragmentSpread
+          fragment = @fragments.fetch(node.name)
+          each_selected(type, fragment.selections, &block) if of_type?(type, fragment.type.name)
+        end
+      end
+    end
+
+    # @return [GraphQL::Schema::Field, String] or why it isn't known
+    def definition(type, node)
+      return "directive @#{node.directives.first.name}" if Conditions.foreign?(node)
+
+      owner = type.ancestors.find { |ancestor| ancestor.respond_to?(:own_fields) && ancestor.own_fields.key?(node.name) }
+      return "unknown field" unless owner
+
+      field = owner.own_fields.fetch(node.name)
+      field.is_a?(Array) ? "it has several definitions" : field.ensure_loaded
+    end
+
+    #: (Class) -> Array[Class]
+    def possible_types(type)
+      type.kind.abstract? ? @schema.possible_types(type) : [type]
+    end
+
+    private
+
+    def place_of(node) = @parsed ? (node.line << 32) + node.col : node
+
+    def of_type?(type, name)
+      type.graphql_name == name || (condition = @schema.get_type(name)) && possible_types(condition).include?(type)
+    end
+  end
+end

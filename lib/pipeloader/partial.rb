@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What of an object is plain, where the rest isn't: the leaves that are columns of its record, and the associations that have a
+  # Plan. Everything else is graphql-ruby's.
+  class Partial
+    # @param entries [Array(String, (Plan::Leaf | Link))] each with the column that it reads of the record
+    def initialize(entries)
+      @columns = entries.to_h { |column, entry| [entry.key, column] }
+      links, leaves = entries.map(&:last).partition { |entry| entry.is_a?(Link) }
+      @leaves = leaves.to_h { |leaf| [leaf.key, leaf.coercion] }
+      @links = links.to_h { |link| [link.key, link] }
+    end
+
+    def empty? = @columns.empty?
+
+    # Whether its attributes tell what +record+ answers.
+    def takes?(record) = record.singleton_methods.empty?
+
+    # @param key [String] in the response
+    # @return [Link, nil] the association that it is, if it is to be read
+    def link(key, record)
+      link = @links[key]
+      link if link && linked?(link, record)
+    end
+
+    # As ActiveRecord: what is loaded, or isn't saved, isn't read.
+    def linked?(link, record)
+      !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) && record.has_attribute?(@columns[link.key])
+    end
+
+    # @return [Object] the record's own key, by which the association's records are found
+    def key(link, record) = Coercion.attribute(record, @columns[link.key])
+
+    # What the columns tell, in the order of the response; nil where graphql-ruby has yet to come.
+    #
+    # @return [Hash{String => Object}] the attributes that were written, by key in the response
+    def write(record, result, context)
+      written = {}
+      result.ordered_result_keys.each { |key| result.set_leaf(key, leaf(key, record, context, written)) }
+      written
+    end
+
+    # A resolver that came before may have changed the record. Yields each key that is to be done again.
+    def write_again(keys, written, record, result, context)
+      keys.each do |key|
+        next if record._read_attribute(@columns[key]).equal?(written[key])
+
+        value = leaf(key, record, context, written = {})
+        written.empty? ? yield(key) : result.set_leaf(key, value)
+      end
+    end
+
+    private
+
+    def leaf(key, record, context, written)
+      coercion = @leaves[key]
+      return unless coercion && record.has_attribute?(@columns[key])
+
+      attribute = Coercion.attribute(record, @columns[key])
+      coercion.of_attribute(attribute, context).tap { written[key] = attribute }
+    rescue Unfit
+      nil
+    end
+  end
+end

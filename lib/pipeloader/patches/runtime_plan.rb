@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: GraphQL::Execution::Interpreter::Runtime
+    # Since:: graphql 2.5.2
+    # Why no public seam does it:: a field's value comes here before graphql-ruby begins with what is selected below it. An
+    #   extension would be one more object for every field, and `raw_value` has another interface in Execution::Next.
+    # Falls through when:: there is no plan for the value, it is an item of a list, somebody watches every field (Watched), or
+    #   the current fiber is not a resolver's.
+    module RuntimePlan
+      def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object, # rubocop:disable Metrics/ParameterLists
+                         arguments, result_name, selection_result, was_scoped, runtime_state)
+        if field && next_selections && !next_selections.empty? && result_name.is_a?(String) && (plans = pipeloader_plans)
+          tree = plans.grow(value, current_type, next_selections, ast_node, context)
+          return set_result(selection_result, result_name, tree, false, is_non_null) if tree
+        end
+        super
+      end
+
+      # (A target is for selections that the application's directives have split.)
+      def evaluate_selections(fields, result, target, runtime_state)
+        partial = pipeloader_partial(result) if target.nil? && !result.graphql_is_eager && !fields.key?(:graphql_directives)
+        partial ? pipeloader_evaluate(partial, fields, result) : super
+      end
+
+      private
+
+      def pipeloader_partial(result)
+        object = result.graphql_application_value
+        return unless object.is_a?(GraphQL::Schema::Object) && ActiveRecord::Base === (record = object.object) && (plans = pipeloader_plans)
+
+        model = Root.record_class(record)
+        partial = plans.partial(result.graphql_result_type, result.graphql_selections, result.ast_node, model) if model
+        partial if partial&.takes?(record)
+      end
+
+      # As graphql-ruby: a job for each field, but for what is plain.
+      def pipeloader_evaluate(partial, fields, result)
+        record = result.graphql_application_value.object
+        written = partial.write(record, result, context)
+        late = others = nil
+        fields.each do |name, nodes|
+          if written.key?(name) then (late ||= []) << name if others
+          elsif (link = partial.link(name, record)) then pipeloader_wait(partial, link, record, result, nodes)
+          else others = @dataloader.append_job { evaluate_selection(name, nodes, result) } || true
+          end
+        end
+        @dataloader.append_job { partial.write_again(late, written, record, result, context) { |name| evaluate_selection(name, fields[name], result) } } if late
+      end
+
+      def pipeloader_wait(partial, link, record, result, nodes)
+        job = @dataloader.pipeloader_reserve { evaluate_selection(link.key, nodes, result) }
+        ((@pipeloader_owners ||= {}.compare_by_identity)[link] ||= pipeloader_owners(partial, link)).add(record, result, job)
+      end
+
+      def pipeloader_owners(partial, link)
+        Owners.new(partial, link, context).tap { |owners| @dataloader.append_job { pipeloader_read_later(owners, link) } }
+      end
+
+      # Behind all jobs that are queued by now: their resolvers may change the records. (And before any fiber goes on that has
+      # parked, so that it's one burst.)
+      def pipeloader_read_later(owners, link)
+        @dataloader.append_job do
+          @pipeloader_owners.delete(link)
+          owners.read(ResolverFiber.current) { |result, tree| set_result(result, link.key, tree, false, false) }
+        end
+      end
+
+      def pipeloader_plans
+        return @pipeloader_plans if defined?(@pipeloader_plans)
+
+        @pipeloader_plans = (Plans.of(@query) if ResolverFiber.current)
+      end
+    end
+  end
+end

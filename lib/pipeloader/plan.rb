@@ -1,0 +1,48 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # How records of one model are written to the response where all that is selected of them is proved plain: from rows of the
+  # needed columns straight into Hashes, past ActiveRecord's objects and graphql-ruby's work for each field.
+  #
+  #     { posts { title author { name } } }
+  #     plan.projection      # => id, title, author_id of Post
+  #     plan.links           # => author, with a plan for { name } of User
+  class Plan
+    # What __typename says.
+    Constant = Struct.new(:key, :value) do
+      def build(_row, _branch, _context) = value
+    end
+
+    # A column's value.
+    Leaf = Struct.new(:key, :index, :coercion) do
+      def build(row, branch, context) = branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
+    end
+
+    # @return [Projection] columns of the rows, in their order
+    attr_reader :projection
+
+    # @return [Array<Link>] associations that are selected
+    attr_reader :links
+
+    alias inspect to_s
+
+    # @param entries [Array<Constant, Leaf, Link>] in the order of the response
+    def initialize(projection, entries)
+      @projection = projection
+      @entries = entries.freeze
+      @links = entries.grep(Link).freeze
+      @links.each_with_index { |link, at| link.at = at }
+    end
+
+    def model = @projection.model
+
+    # @param row [Array] values of the projection's columns
+    # @param branch [Branch] where the row is from
+    # @return [Hash] as graphql-ruby would have it in the response
+    def build(row, branch, context)
+      hash = {}
+      @entries.each { |entry| hash[entry.key] = entry.build(row, branch, context) }
+      hash
+    end
+  end
+end

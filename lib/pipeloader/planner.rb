@@ -1,0 +1,141 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Proves that all that is selected of records is plain, and makes the Plan; or says what isn't, and why.
+  class Planner
+    # Thrown with the reason.
+    OPAQUE = :pipeloader_opaque
+
+    # A part of a Plan, before it is known which columns its rows have.
+    Part = Struct.new(:columns, :entry)
+    private_constant :OPAQUE, :Part
+
+    #: (Operation) -> void
+    def initialize(operation)
+      @operation = operation
+    end
+
+    # What of an object that has a record of +model+ is plain, whatever the rest is.
+    #
+    # @return [Partial]
+    def partial(type, selections, model)
+      return Partial.new([]) if PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
+
+      parts = selected(type, selections).reject { |_, nodes| nodes.first.name == "__typename" }
+                .map { |key, nodes| catch(OPAQUE) { part(type, key, nodes, model) } }.grep(Part)
+      Partial.new(parts.map { |part| [part.columns.first, part.entry.call(part.columns)] })
+    end
+
+    # @return [Plan, String] the reason, if there can be none
+    #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], singleton(ActiveRecord::Base)) -> (Plan | String)
+    def plan(type, selections, model)
+      catch(OPAQUE) { plan_of(type, selections, model) }
+    end
+
+    private
+
+    def plan_of(type, selections, model)
+      stop(PlainType.objection(type))
+      stop(objection(model))
+      parts = selected(type, selections).map { |key, nodes| part(type, key, nodes, model) }
+      projection = Projection.of(model, [*PlainModel.of(model).keys, *parts.flat_map(&:columns)].uniq)
+      Plan.new(projection, parts.map { |part| part.entry.call(projection.columns) })
+    end
+
+    def objection(model)
+      objection = PlainModel.of(model).objection
+      return objection if objection
+      return "#{model.name} isn't in PostgreSQL" unless model.connection_db_config.adapter == "postgresql"
+      return "#{model.name} has a column `#{model.inheritance_column}`" if model.columns_hash.key?(model.inheritance_column)
+
+      "#{model.name} is strict-loading" if model.strict_loading_by_default
+    end
+
+    # {key in the response => its nodes}
+    def selected(type, selections)
+      found = {}
+      @operation.each_selected(type, selections) { |node| (found[-(node.alias || node.name)] ||= []) << node }
+      found
+    end
+
+    def part(type, key, nodes, model)
+      return constant(key, type.graphql_name) if nodes.first.name == "__typename"
+
+      field = field_of(type, nodes)
+      stop(PlainField.new(type, field).objection, type, field)
+      reader = PlainModel.of(model).reader(field.method_sym)
+      stop(reader.reason, type, field)
+      return leaf(type, key, field, reader, model) unless reader.association?
+
+      link(type, key, nodes, field, model.reflect_on_association(reader.association))
+    rescue NameError => e
+      stop(e.message) # as of a class that there isn't: that matters where there is something to load
+    end
+
+    def constant(key, value) = Part.new([], ->(_) { Plan::Constant.new(key, value) })
+
+    def leaf(type, key, field, reader, model)
+      stop("`#{field.method_sym}` isn't one column", type, field) unless reader.columns? && reader.columns.one?
+      stop(Coercion.objection(field.type), type, field)
+
+      column = reader.columns.first
+      coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
+      Part.new([column], ->(columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
+    end
+
+    def link(type, key, nodes, field, reflection)
+      stop(objection_to_link(type, field, reflection), type, field)
+
+      owners_key = reflection.chain.last.join_foreign_key.to_s
+      plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
+      stop(objection_to_inverse(reflection, plan), type, field)
+      lookup = Lookup.new(reflection, plan.projection)
+      stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
+      Part.new([owners_key], lambda do |columns|
+        Link.new(key, reflection, lookup, columns.index(owners_key), plan, nullable: !field.type.non_null?)
+      end)
+    end
+
+    def objection_to_link(type, field, reflection)
+      returned = field.type.non_null? ? field.type.of_type : field.type
+      item = returned.list? ? returned.of_type : returned
+      item = item.of_type if item.non_null?
+      return "it is a connection" if field.connection?
+      return "#{item.to_type_signature} is no object type" unless item.kind.object?
+      return "`#{reflection.name}` brings #{reflection.collection? ? "many" : "one"}" unless reflection.collection? == returned.list?
+      return "`scope_items` of #{item.graphql_name}" unless PlainField.new(type, field).unscoped?
+
+      Lookup.objection(reflection)
+    end
+
+    def narrows?(lookup)
+      lookup.narrows?
+    rescue StandardError => e # its scope's
+      raise unless Coercion.verdict(e) { lookup.narrows? }.is_a?(Unfit)
+    end
+
+    # An owner that is known is read again by what tells it, and has to be the same row then.
+    def objection_to_inverse(reflection, plan)
+      inverse = PlainModel.inverse(reflection)
+      return if inverse.nil? || plan.links.none? { |link| link.name == inverse.name }
+
+      owner = reflection.active_record
+      same = inverse.belongs_to? && !inverse.polymorphic? && !inverse.has_scope? && inverse.klass.equal?(owner) &&
+             inverse.foreign_key == reflection.foreign_key && inverse.join_primary_key == reflection.join_foreign_key &&
+             owner.default_scopes.empty? && !owner.respond_to?(:default_scope)
+      "`#{inverse.name}` may be another #{owner.name} than `#{reflection.name}` came from" unless same
+    end
+
+    # @return [GraphQL::Schema::Field]
+    def field_of(type, nodes)
+      fields = nodes.map { |node| @operation.definition(type, node) }
+      reason = fields.find { |field| field.is_a?(String) }
+      stop(reason && "#{type.graphql_name}.#{nodes.first.name}: #{reason}")
+      fields.first
+    end
+
+    def stop(reason, type = nil, field = nil)
+      throw OPAQUE, type ? "#{type.graphql_name}.#{field.graphql_name}: #{reason}" : reason if reason
+    end
+  end
+end

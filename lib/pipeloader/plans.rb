@@ -1,0 +1,122 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The Plans of one Operation: one for each place of the document, and model whose records come there.
+  class Plans
+    # What a tracer may do at every field, which with a plan it wouldn't see.
+    HOOKS = %i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects].freeze
+    # What the values of a relation may raise where they are cast, and what the server says; graphql-ruby is to see it.
+    FORESEEN = [Unfit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
+    private_constant :HOOKS
+
+    class << self
+      # @param query [GraphQL::Query]
+      # @return [Plans, nil] nil where no plan is to be used
+      def of(query)
+        operation = Operation.of(query)
+        operation.plans if operation&.schema&.pipeloader_compiles? && !operation.foreign_directives? && !watched?(query.current_trace)
+      end
+
+      # Whether somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
+      def interrupted?(error) = error.is_a?(ActiveRecord::StatementInvalid) && error.cause.nil?
+
+      private
+
+      def watched?(trace) = HOOKS.any? { |name| !trace.method(name).owner.equal?(GraphQL::Tracing::Trace) }
+    end
+
+    alias inspect to_s
+
+    #: (Operation) -> void
+    def initialize(operation)
+      @operation = operation
+      @partials = {} # {place => {[type, model] => Partial}}
+      # {place => {type => {model => Plan, or why there is none}}}; several types where a place is in a fragment on an interface
+      @places = {}
+    end
+
+    # What is to be written to the response for +value+, which a field's resolver has returned.
+    #
+    # @param type [Class, GraphQL::Schema::Wrapper] of the field
+    # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
+    def grow(value, type, selections, node, context)
+      type = type.of_type if type.non_null?
+      return if type.list? == (ActiveRecord::Base === value) || !(model = Root.model(value)) || in_transaction?(model)
+      return unless (plan = at(type.list? ? item(type) : type, selections, node, model))
+
+      trees = Harvest.new(ResolverFiber.current, context).call(plan, value)
+      type.list? || trees.nil? ? trees : trees.first
+    rescue *FORESEEN => e
+      raise if Plans.interrupted?(e)
+    end
+
+    # As #grow for each of +values+, which are one field's; their reads share a burst.
+    def grow_all(values, type, selections, node, context)
+      fiber = ResolverFiber.current
+      return values.map { |value| grow(value, type, selections, node, context) } if values.one? || !fiber.parks?
+
+      grow_associations(values, type, selections, node, context) ||
+        fiber.side_by_side(values) { |value| grow(value, type, selections, node, context) }
+    end
+
+    # What of an object's selections is plain.
+    #
+    # @return [Partial, nil] nil if nothing is
+    def partial(type, selections, node, model)
+      place = @partials[@operation.place(selections, node)] ||= {}
+      partial = place[[type, model]] ||= Planner.new(@operation).partial(type, selections, model)
+      partial unless partial.empty? || in_transaction?(model)
+    rescue *FORESEEN => e
+      raise if Plans.interrupted?(e)
+    end
+
+    # @param type [Class, GraphQL::Schema::Wrapper] what the field returns, or a list of it
+    # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
+    # @return [Plan, nil]
+    def at(type, selections, node, model)
+      place = @places[@operation.place(selections, node)] ||= {}
+      plan = (place[type] ||= {})[model] ||= plan_for(type, selections, model)
+      plan if plan.is_a?(Plan)
+    end
+
+    private
+
+    # Many owners' records of one association.
+    #
+    # @return [Array, nil] nil where they aren't that
+    def grow_associations(values, type, selections, node, context)
+      type = type.of_type if type.non_null?
+      return unless type.list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) }
+
+      associations = values.map(&:proxy_association)
+      return unless associations.all? { |it| Root.readable_association?(it) } && (link = link(associations, type, selections, node))
+
+      Harvest.new(ResolverFiber.current, context).associations(link, associations)
+    rescue *FORESEEN => e
+      raise if Plans.interrupted?(e)
+    end
+
+    # @return [Link, nil]
+    def link(associations, type, selections, node)
+      reflection = associations.first.reflection
+      return unless associations.all? { |it| it.reflection.equal?(reflection) } && !in_transaction?(reflection.klass)
+      return unless (plan = at(item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
+
+      lookup = Lookup.new(reflection, plan.projection)
+      link = Link.new(nil, reflection, lookup, 0, plan, nullable: false)
+      link if lookup.narrows? && !link.leads_back?
+    end
+
+    def item(list) = list.of_type.non_null? ? list.of_type.of_type : list.of_type
+
+
+    # There a statement that fails ends more than itself.
+    def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?
+
+    def plan_for(type, selections, model)
+      return "#{type.to_type_signature} is no object type" unless type.kind.object? && !ConnectionSelection.connection?(type)
+
+      Planner.new(@operation).plan(type, selections, model)
+    end
+  end
+end

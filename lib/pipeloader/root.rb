@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a resolver has returned, as the root of a Plan: a relation that isn't loaded yet, an association, records.
+  class Root
+    class << self
+      # @return [Class, nil] the model of the records that +value+ is, or brings; nil where it isn't the root of any plan
+      def model(value)
+        case value
+        when ActiveRecord::Relation then value.klass
+        when ActiveRecord::Base then record_class(value)
+        when Array then record_class(value.first) if ActiveRecord::Base === value.first # (asked so, a lazy proxy stays lazy)
+        end
+      end
+
+      # (A decorator may say that it is a record, too.)
+      def record_class(value)
+        type = value.class
+        type if type <= ActiveRecord::Base
+      end
+
+      # @return [Branch, nil] with its rows, which may have to be read first; nil where they can't be had
+      def branch(plan, value)
+        case value
+        when ActiveRecord::Associations::CollectionProxy then proxy(plan, value)
+        when ActiveRecord::Relation then relation(plan, value)
+        when ActiveRecord::Base then records(plan, [value])
+        else records(plan, value)
+        end
+      end
+
+      # (What the query cache keeps, is given out again.)
+      #
+      # @param result [ActiveRecord::Result, Array] an empty Array where there is nothing to ask
+      # @return [Array<Array>]
+      def rows(model, result)
+        return result if result.is_a?(Array)
+        return result.rows unless model.connection_pool.active_connection?&.query_cache_enabled
+
+        result.rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } }
+      end
+
+      # Whether its records are those in the database, and nobody minds that they are read.
+      def readable_association?(association)
+        owner = association.owner
+        reflection = association.reflection
+        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? && !reflection.strict_loading? &&
+          reflection.extensions.empty? && !reflection.options[:disable_joins]
+      end
+
+      # Whether no method of it is somebody's own.
+      def plain?(relation) = relation.singleton_methods(false).empty?
+
+      private
+
+      def proxy(plan, value)
+        association = value.proxy_association
+        return records(plan, association.target) if association.loaded?
+
+        relation(plan, association.scope) if plain?(value) && readable_association?(association)
+      end
+
+      def relation(plan, value)
+        return unless plain?(value)
+        return records(plan, value.records) if value.loaded? || value.scheduled?
+        return unless plan.projection.narrows?(value) && readable?(plan.model, value) && !known_to_its_records?(plan, value)
+
+        Branch.of(plan, rows(plan.model, plan.projection.narrow(value).pipeloader_result), coerced: false)
+      end
+
+      # (Preloads that there are not, raise.)
+      def readable?(model, relation)
+        relation.strict_loading_value.nil? &&
+          (relation.preload_values + relation.includes_values).all? { |name| name.is_a?(Symbol) && model.reflect_on_association(name) }
+      end
+
+      # Whether the owner of what is read is selected of it again: that is the one in memory, and not what the database says.
+      def known_to_its_records?(plan, relation)
+        return false unless relation.is_a?(ActiveRecord::AssociationRelation)
+
+        inverse = PlainModel.inverse(relation.proxy_association.reflection)
+        inverse && plan.links.any? { |link| link.name == inverse.name }
+      end
+
+      def records(plan, records)
+        columns = plan.projection.columns
+        return unless records.all? { |record| fits?(plan, record) } && plan.links.none?(&:leads_back?)
+
+        Branch.of(plan, records.map { |record| columns.map { |name| Coercion.attribute(record, name) } }, coerced: true)
+      end
+
+      # Whether the columns are there, and the associations are what the database says.
+      def fits?(plan, record)
+        record.class.equal?(plan.model) && record.persisted? && !record.strict_loading? && record.singleton_methods.empty? &&
+          plan.links.none? { |link| record.association_cached?(link.name) } &&
+          plan.projection.columns.all? { |name| record.has_attribute?(name) }
+      end
+    end
+  end
+end
