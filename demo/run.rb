@@ -102,7 +102,7 @@ module Demo
     end
 
     def show_columns(query)
-      lines = @database.at(0.001) { |proxy| Columns.new(PipedSchema, ExactSchema, proxy).lines(query) }
+      lines = @database.at(0.001) { |proxy| Columns.new(WholeSchema, ExactSchema, proxy).lines(query) }
       @out.puts "", lines
     end
 

@@ -81,6 +81,17 @@ module Pipeloader
       Thread.current[DISABLED] = outer
     end
 
+    # Executes a query, and says of each field whether it is compiled, or why it isn't, and which statements were sent. See
+    # docs/plans.md.
+    #
+    #     puts Pipeloader.explain(AppSchema, "{ posts { title author { name } } }")
+    #
+    # @param options what `Schema.execute` takes: variables, context, operation_name …
+    # @raise [ArgumentError] for anything but a query, as that would do what it says
+    #
+    #: (singleton(GraphQL::Schema), String, **untyped) -> Explanation
+    def explain(schema, query, **options) = Explanation.of(schema, query, **options)
+
     #: () -> bool
     def disabled? = Thread.current[DISABLED] || false
   end
@@ -189,6 +200,7 @@ require "pipeloader/plans"
 require "pipeloader/branch"
 require "pipeloader/root"
 require "pipeloader/harvest"
+require "pipeloader/explanation"
 require "pipeloader/partial_rows"
 require "pipeloader/partial_row"
 require "pipeloader/instrumentation"

@@ -5,7 +5,7 @@ module Pipeloader
   #
   #     SELECT "users"."id", "users"."name" FROM "users" WHERE "users"."id" = ANY($1::bigint[])
   #
-  # or, where there may be several for an owner, each owner's as ActiveRecord asks for them (so in the order that they would have):
+  # or, where there may be several for an owner, each owner's as ActiveRecord asks for them (in the order that they would have):
   #
   #     SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
   #     FROM unnest($1::bigint[]) WITH ORDINALITY AS pipeloader_keys(pipeloader_1, pipeloader_n),

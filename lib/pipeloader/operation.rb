@@ -104,11 +104,16 @@ module Pipeloader
     def definition(type, node)
       return "directive @#{node.directives.first.name}" if Conditions.foreign?(node)
 
-      owner = type.ancestors.find { |ancestor| ancestor.respond_to?(:own_fields) && ancestor.own_fields.key?(node.name) }
-      return "unknown field" unless owner
+      return "`get_field` is its own" unless Host.graphql?(type.method(:get_field))
 
-      field = owner.own_fields.fetch(node.name)
-      field.is_a?(Array) ? "it has several definitions" : field.ensure_loaded
+      owners = type.ancestors.select { |ancestor| ancestor.respond_to?(:own_fields) && ancestor.own_fields.key?(node.name) }
+      return "unknown field" if owners.empty?
+
+      field = owners.first.own_fields.fetch(node.name)
+      return "it has several definitions" if field.is_a?(Array)
+      return "who asks may see another definition" unless owners.one? || (owners.first.is_a?(Class) && for_everyone?(field))
+
+      field.ensure_loaded
     end
 
     #: (Class) -> Array[Class]
@@ -119,6 +124,13 @@ module Pipeloader
     private
 
     def place_of(node) = @parsed ? (node.line << 32) + node.col : node
+
+    # Whether nobody decides who sees it.
+    def for_everyone?(field)
+      field.method(:visible?).owner.equal?(GraphQL::Schema::Field) &&
+        field.type.unwrap.method(:visible?).owner.equal?(GraphQL::Schema::Member::BaseDSLMethods) &&
+        Host.graphql?(@schema.method(:visible?))
+    end
 
     def of_type?(type, name)
       type.graphql_name == name || (condition = @schema.get_type(name)) && possible_types(condition).include?(type)

@@ -4,8 +4,12 @@ module Pipeloader
   # What of an object is plain, where the rest isn't: the leaves that are columns of its record, and the associations that have a
   # Plan. Everything else is graphql-ruby's.
   class Partial
+    # @return [Hash{String => String, nil}] why fields aren't plain, by key in the response
+    attr_reader :reasons
+
     # @param entries [Array(String, (Plan::Leaf | Link))] each with the column that it reads of the record
-    def initialize(entries)
+    def initialize(entries, reasons)
+      @reasons = reasons
       @columns = entries.to_h { |column, entry| [entry.key, column] }
       links, leaves = entries.map(&:last).partition { |entry| entry.is_a?(Link) }
       @leaves = leaves.to_h { |leaf| [leaf.key, leaf.coercion] }
@@ -13,6 +17,8 @@ module Pipeloader
     end
 
     def empty? = @columns.empty?
+
+    def current? = @links.each_value.all? { |link| link.plan.current? }
 
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?
@@ -26,7 +32,8 @@ module Pipeloader
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
-      !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) && record.has_attribute?(@columns[link.key])
+      !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) &&
+        record.has_attribute?(@columns[link.key])
     end
 
     # @return [Object] the record's own key, by which the association's records are found

@@ -15,7 +15,9 @@ module Pipeloader
 
     # A column's value.
     Leaf = Struct.new(:key, :index, :coercion) do
-      def build(row, branch, context) = branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
+      def build(row, branch, context)
+        branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
+      end
     end
 
     # @return [Projection] columns of the rows, in their order
@@ -32,9 +34,16 @@ module Pipeloader
       @entries = entries.freeze
       @links = entries.grep(Link).freeze
       @links.each_with_index { |link, at| link.at = at }
+      @types = @links.inject(projection ? { model => model.attribute_types } : {}) { |all, link| all.merge(link.plan.types) }
     end
 
+    # Whether all models are as they were. (They aren't after `reset_column_information`.)
+    def current? = @types.all? { |model, types| model.attribute_types.equal?(types) }
+
     def model = @projection.model
+
+    # {model => the types of its attributes, as the plan knows them}
+    attr_reader :types
 
     # @param row [Array] values of the projection's columns
     # @param branch [Branch] where the row is from

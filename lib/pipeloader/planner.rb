@@ -19,11 +19,10 @@ module Pipeloader
     #
     # @return [Partial]
     def partial(type, selections, model)
-      return Partial.new([]) if PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
-
-      parts = selected(type, selections).reject { |_, nodes| nodes.first.name == "__typename" }
-                .map { |key, nodes| catch(OPAQUE) { part(type, key, nodes, model) } }.grep(Part)
-      Partial.new(parts.map { |part| [part.columns.first, part.entry.call(part.columns)] })
+      objection = PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
+      parts = selected(type, selections).to_h { |key, nodes| [key, objection || part_of_object(type, key, nodes, model)] }
+      plain, others = parts.partition { |_, part| part.is_a?(Part) }
+      Partial.new(plain.map { |_, part| [part.columns.first, part.entry.call(part.columns)] }, others.to_h)
     end
 
     # @return [Plan, String] the reason, if there can be none
@@ -40,6 +39,11 @@ module Pipeloader
       parts = selected(type, selections).map { |key, nodes| part(type, key, nodes, model) }
       projection = Projection.of(model, [*PlainModel.of(model).keys, *parts.flat_map(&:columns)].uniq)
       Plan.new(projection, parts.map { |part| part.entry.call(projection.columns) })
+    end
+
+    # @return [Part, String, nil] the reason, if it is graphql-ruby's; nil for __typename, which is none the less
+    def part_of_object(type, key, nodes, model)
+      catch(OPAQUE) { part(type, key, nodes, model) } unless nodes.first.name == "__typename"
     end
 
     def objection(model)
@@ -102,7 +106,7 @@ module Pipeloader
       item = item.of_type if item.non_null?
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is no object type" unless item.kind.object?
-      return "`#{reflection.name}` brings #{reflection.collection? ? "many" : "one"}" unless reflection.collection? == returned.list?
+      return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless reflection.collection? == returned.list?
       return "`scope_items` of #{item.graphql_name}" unless PlainField.new(type, field).unscoped?
 
       Lookup.objection(reflection)

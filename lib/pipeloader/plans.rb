@@ -3,8 +3,9 @@
 module Pipeloader
   # The Plans of one Operation: one for each place of the document, and model whose records come there.
   class Plans
-    # What a tracer may do at every field, which with a plan it wouldn't see.
-    HOOKS = %i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects].freeze
+    # What a tracer may do at every field, which with a plan it wouldn't see. (`objects` is asked of it from graphql 2.6 on.)
+    HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects] &
+             GraphQL::Tracing::Trace.public_instance_methods).freeze
     # What the values of a relation may raise where they are cast, and what the server says; graphql-ruby is to see it.
     FORESEEN = [Unfit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
     private_constant :HOOKS
@@ -14,7 +15,9 @@ module Pipeloader
       # @return [Plans, nil] nil where no plan is to be used
       def of(query)
         operation = Operation.of(query)
-        operation.plans if operation&.schema&.pipeloader_compiles? && !operation.foreign_directives? && !watched?(query.current_trace)
+        return unless operation&.schema&.pipeloader_compiles?
+
+        operation.plans unless operation.foreign_directives? || watched?(query.current_trace)
       end
 
       # Whether somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
@@ -65,6 +68,7 @@ module Pipeloader
     def partial(type, selections, node, model)
       place = @partials[@operation.place(selections, node)] ||= {}
       partial = place[[type, model]] ||= Planner.new(@operation).partial(type, selections, model)
+      partial = place[[type, model]] = Planner.new(@operation).partial(type, selections, model) unless partial.current?
       partial unless partial.empty? || in_transaction?(model)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -75,8 +79,20 @@ module Pipeloader
     # @return [Plan, nil]
     def at(type, selections, node, model)
       place = @places[@operation.place(selections, node)] ||= {}
-      plan = (place[type] ||= {})[model] ||= plan_for(type, selections, model)
+      plans = place[type] ||= {}
+      plan = plans[model] ||= plan_for(type, selections, model)
+      plan = plans[model] = plan_for(type, selections, model) if plan.is_a?(Plan) && !plan.current?
       plan if plan.is_a?(Plan)
+    end
+
+    # What has been found so far for values of +type+ at a place of the document.
+    #
+    # @return [Array<Plan, String>] for each model that came there; a String says why there is no plan
+    def verdicts(type, selections, node) = @places.dig(@operation.place(selections, node), type)&.values || []
+
+    # @return [Array<Partial>] for each model whose records came there
+    def partials(type, selections, node)
+      (@partials[@operation.place(selections, node)] || {}).filter_map { |(known, _), partial| partial if known.equal?(type) }
     end
 
     private
@@ -89,7 +105,8 @@ module Pipeloader
       return unless type.list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) }
 
       associations = values.map(&:proxy_association)
-      return unless associations.all? { |it| Root.readable_association?(it) } && (link = link(associations, type, selections, node))
+      return unless associations.all? { |it| Root.readable_association?(it) }
+      return unless (link = link(associations, type, selections, node))
 
       Harvest.new(ResolverFiber.current, context).associations(link, associations)
     rescue *FORESEEN => e
@@ -108,7 +125,6 @@ module Pipeloader
     end
 
     def item(list) = list.of_type.non_null? ? list.of_type.of_type : list.of_type
-
 
     # There a statement that fails ends more than itself.
     def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?

@@ -35,7 +35,7 @@ module Pipeloader
       # @return [Array<Array>]
       def rows(model, result)
         return result if result.is_a?(Array)
-        return result.rows unless model.connection_pool.active_connection?&.query_cache_enabled
+        return result.rows unless model.connection_pool.query_cache_enabled
 
         result.rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } }
       end
@@ -44,8 +44,8 @@ module Pipeloader
       def readable_association?(association)
         owner = association.owner
         reflection = association.reflection
-        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? && !reflection.strict_loading? &&
-          reflection.extensions.empty? && !reflection.options[:disable_joins]
+        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? &&
+          !reflection.strict_loading? && reflection.extensions.empty? && !reflection.options[:disable_joins]
       end
 
       # Whether no method of it is somebody's own.
@@ -71,7 +71,7 @@ module Pipeloader
       # (Preloads that there are not, raise.)
       def readable?(model, relation)
         relation.strict_loading_value.nil? &&
-          (relation.preload_values + relation.includes_values).all? { |name| name.is_a?(Symbol) && model.reflect_on_association(name) }
+          [*relation.preload_values, *relation.includes_values].all? { |it| it.is_a?(Symbol) && model.reflect_on_association(it) }
       end
 
       # Whether the owner of what is read is selected of it again: that is the one in memory, and not what the database says.

@@ -62,7 +62,8 @@ module Pipeloader
 
     # Every job that isn't done, the first one last. From here on it is kept up: n fields that fail cost n log n.
     def unfinished(running)
-      [running, *@away.keys.filter_map(&:job), *@queued.call.grep(Job), *@reserved.keys.reject(&:finished?)].uniq.sort { |job, other| other.compare(job) }
+      queued = @queued.call.grep(Job) | @reserved.keys.reject(&:finished?)
+      [running, *@away.keys.filter_map(&:job), *queued].sort { |job, other| other.compare(job) }
     end
   end
 end

@@ -132,7 +132,9 @@ module Pipeloader
 
     # @param order [Array<Integer>] of its parameters: those that differ come first, as arrays
     def sql_for(varying, order)
-      single = Shape.renumber(@sql) { |index| varying.include?(index) ? "pipeloader_keys.pipeloader_#{index + 1}" : "$#{order.index(index) + 1}" }
+      single = Shape.renumber(@sql) do |index|
+        varying.include?(index) ? "pipeloader_keys.pipeloader_#{index + 1}" : "$#{order.index(index) + 1}"
+      end
       arrays = varying.each_index.map { |at| "$#{at + 1}" }.join(", ")
       Shape.for_each(single, arrays, varying.map { |index| "pipeloader_#{index + 1}" })
     end

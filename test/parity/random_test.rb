@@ -5,6 +5,7 @@ require_relative "../support/test_helper"
 require_relative "../support/comparison"
 require_relative "../support/read_forms"
 require_relative "../support/library"
+require_relative "../support/plan_types"
 
 # Random queries and random resolvers: with and without Pipeloader they answer the same, and leave the same behind.
 #
@@ -193,6 +194,46 @@ class RandomTest < PipeloaderTest
         variables = options[:variables].transform_values { |value| [true, false].include?(value) ? random.rand < 0.5 : value }
         assert_same(*Library.pair.map { |it| -> { it.execute(document: document, variables: variables.dup).to_h } }, show: options, trips: false)
       end
+    end
+  end
+
+  # Plain subtrees between what has code of its own, and types that have none at all. (What doesn't fit is read again.)
+  def test_queries_with_plans
+    each_round do |random|
+      schemas = with_plans.sample(random: random)
+      options = Writer.new(random, schemas.last).call
+      2.times { assert_same(*schemas.map { |it| -> { it.execute(options[:query], variables: options[:variables].dup).to_h } }, show: options, trips: false) }
+    end
+  end
+
+  def test_documents_with_plans
+    each_round do |random|
+      schemas = with_plans.sample(random: random)
+      options = Writer.new(random, schemas.last).call
+      document = GraphQL.parse(options[:query])
+      3.times do
+        variables = options[:variables].transform_values { |value| [true, false].include?(value) ? random.rand < 0.5 : value }
+        assert_same(*schemas.map { |it| -> { it.execute(document: document, variables: variables.dup).to_h } }, show: options, trips: false)
+      end
+    end
+  end
+
+  def test_multiplexes_with_plans
+    each_round do |random|
+      schemas = with_plans.sample(random: random)
+      queries = Array.new(random.rand(2..4)) { Writer.new(random, schemas.last, depth: 3).call }
+      assert_same(*schemas.map { |it| -> { it.multiplex(queries.map(&:dup)).map(&:to_h) } }, show: queries, trips: false)
+    end
+  end
+
+  def test_plans_in_other_surroundings
+    each_round do |random|
+      schemas = with_plans.sample(random: random)
+      options = Writer.new(random, schemas.last).call
+      next pass if options[:query].match?(/failing/)
+
+      around = [->(run) { in_transaction(&run) }, ->(run) { ActiveRecord::Base.cache { Audit.cache(&run) } }, ->(run) { Post.where(id: ..7).scoping(&run) }].sample(random: random)
+      assert_same(*schemas.map { |it| -> { around.call(-> { it.execute(options[:query], variables: options[:variables].dup).to_h }) } }, show: options, trips: false)
     end
   end
 
@@ -413,6 +454,15 @@ class RandomTest < PipeloaderTest
   end
 
   private
+
+  # @return [Array<Array(Class, Class)>]
+  def with_plans
+    @@with_plans ||= [ # rubocop:disable Style/ClassVars
+      Schemas.make(pipeloader: { compile: true, **ROOM }), Schemas.make(pipeloader: { compile: true, field_exact: true, **ROOM }),
+      Schemas.make(pipeloader: { compile: true, **ROOM }) { use GraphQL::Dataloader },
+      Library.make(compile: true), PlanTypes.make, PlanTypes.make { use GraphQL::Dataloader }
+    ]
+  end
 
   def each_round
     # What a thread of an earlier test took along when it was killed is noticed by the first of two equal runs alone.

@@ -262,13 +262,13 @@ module Library
     def pair = @pair ||= make
 
     # Two new ones; the block is evaluated in both.
-    def make(query: Query, field_exact: true, &block)
+    def make(query: Query, field_exact: true, compile: false, &block)
       [false, true].map do |piped|
         Class.new(GraphQL::Schema) do
           query(query)
           orphan_types(Writer, Clerk)
           class_eval(&block) if block
-          use(Pipeloader, field_exact: field_exact) if piped
+          use(Pipeloader, field_exact: field_exact, compile: compile) if piped
         end
       end
     end

@@ -28,7 +28,8 @@ module Pipeloader
 
       def pipeloader_partial(result)
         object = result.graphql_application_value
-        return unless object.is_a?(GraphQL::Schema::Object) && ActiveRecord::Base === (record = object.object) && (plans = pipeloader_plans)
+        return unless object.is_a?(GraphQL::Schema::Object) && ActiveRecord::Base === (record = object.object)
+        return unless (plans = pipeloader_plans)
 
         model = Root.record_class(record)
         partial = plans.partial(result.graphql_result_type, result.graphql_selections, result.ast_node, model) if model
@@ -46,7 +47,11 @@ module Pipeloader
           else others = @dataloader.append_job { evaluate_selection(name, nodes, result) } || true
           end
         end
-        @dataloader.append_job { partial.write_again(late, written, record, result, context) { |name| evaluate_selection(name, fields[name], result) } } if late
+        return unless late
+
+        @dataloader.append_job do
+          partial.write_again(late, written, record, result, context) { |name| evaluate_selection(name, fields[name], result) }
+        end
       end
 
       def pipeloader_wait(partial, link, record, result, nodes)

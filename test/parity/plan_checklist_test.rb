@@ -1,0 +1,432 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+
+# Everything by which an application can have a word in what a field answers: each breaks one condition under which a plan may do
+# without it, in a way that another answer comes of it, and graphql-ruby has to do it. What is selected beside it shows that without
+# that condition there is a plan.
+class PlanChecklistTest < PlanTest
+  class Upcase < GraphQL::Schema::FieldExtension
+    def after_resolve(value:, **) = value.is_a?(String) ? value.upcase : value
+  end
+
+  class Quiet < GraphQL::Schema::FieldExtension
+    def resolve(object:, arguments:, **) = yield(object, arguments)
+  end
+
+  class Resolving < GraphQL::Schema::Resolver
+    type String, null: true
+    def resolve = "resolved #{object.title}"
+  end
+
+  class LoudField < GraphQL::Schema::Field
+    def resolve(object, args, context) = super.then { |it| it.is_a?(String) ? "#{it}!" : it }
+  end
+
+  class GuardedField < GraphQL::Schema::Field
+    def authorized?(object, args, context) = super && (!object.respond_to?(:id) || object.id.odd?)
+  end
+
+  class ExtendingField < GraphQL::Schema::Field
+    def with_extensions(...) = super.then { |it| it.is_a?(String) ? it.reverse : it }
+  end
+
+  class Shout < GraphQL::Schema::Scalar
+    def self.coerce_result(value, _context) = "#{value}!"
+  end
+
+  class Stars < GraphQL::Schema::Enum
+    (0..10).each { |number| value "N#{number}", value: number }
+    def self.coerce_result(value, context) = super.downcase
+  end
+
+  class OddOnly < GraphQL::Schema::Validator
+    def validate(object, _context, _value) = object.object.id.odd? ? nil : "is even"
+  end
+
+  module TitleOfAnInterface
+    include GraphQL::Schema::Interface
+    field :title, String
+    def title = "interface #{object.title}"
+  end
+
+  module Helpers
+    def title = "module #{object.title}"
+  end
+
+  # {condition => body of an object type over posts}. Each has a title.
+  TYPES = {
+    resolver_method: -> { field :title, String; def title = "type's #{object.title}" },
+    resolver_method_by_name: -> { field :title, String, resolver_method: :fancy; def fancy = "fancy #{object.title}" },
+    resolver_method_of_a_module: -> { field :title, String; include Helpers },
+    resolver_method_prepended: -> { field :title, String; prepend Helpers },
+    resolver_method_of_an_interface: -> { implements TitleOfAnInterface },
+    resolver_method_of_its_parent: -> { field :title, String; superclass.define_method(:title) { "parent's #{object.title}" } },
+    resolver_class: -> { field :title, resolver: Resolving },
+    extension: -> { field :title, String, extensions: [Upcase] },
+    extension_that_does_nothing: -> { field :title, String, extensions: [Quiet] },
+    field_resolve: -> { field_class LoudField; field :title, String },
+    field_authorized: -> { field_class GuardedField; field :title, String },
+    field_with_extensions: -> { field_class ExtendingField; field :title, String },
+    extras: -> { field :title, String, extras: [:path]; def title(path:) = path.join(".") },
+    hash_key: -> { field :title, String, hash_key: "title" },
+    hash_key_of_another: -> { field :title, String, hash_key: :body },
+    dig: -> { field :title, String, dig: [:body] },
+    fallback: -> { field :title, String, method: :nothing_like_it, fallback_value: "fallback" },
+    arguments: -> { field(:title, String) { argument :loud, GraphQL::Types::Boolean, required: false }; def title(loud: nil) = "#{object.title} #{loud.inspect}" },
+    validator: -> { field(:title, String) { validates OddOnly => {} } },
+    method_missing: -> { field :title, String; def method_missing(name, ...) = name == :title ? "missing" : super; def respond_to_missing?(name, *) = name == :title || super },
+    respond_to: -> { field :title, String; def respond_to?(name, *) = name == :title || super; def method_missing(name) = name == :title ? "answers" : super },
+    its_initialize: -> { field :title, String; def initialize(object, context) = super(object.dup.tap { |it| it.title = "dup" }, context) },
+    its_object: -> { field :title, String; def object = super.dup.tap { |it| it.title = "other" }; def title = object.title },
+    type_authorized: -> { field :title, String; define_singleton_method(:authorized?) { |object, context| super(object, context) && object.id.odd? } },
+    type_authorized_new: -> { field :title, String; define_singleton_method(:authorized_new) { |object, context| super(object.dup.tap { |it| it.title = "new" }, context) } },
+    type_wrap: -> { field :title, String; define_singleton_method(:wrap) { |object, context| super(object.dup.tap { |it| it.title = "wrapped" }, context) } },
+    type_new: -> { field :title, String; define_singleton_method(:new) { |object, context| super(object.dup.tap { |it| it.title = "made" }, context) } },
+    scalar: -> { field :title, Shout },
+    list_of_scalars: -> { field :title, [Shout] },
+    field_of_another_type: -> { field :title, GraphQL::Types::JSON, method: :attributes }
+  }.freeze
+
+  TYPES.each do |name, body|
+    define_method(:"test_#{name}") do
+      parent = Class.new(Schemas::Base) { graphql_name "Parent" }
+      plain = type("Plain") { field :id, GraphQL::Types::ID; field :heading, String, method: :title }
+      broken = Class.new(parent) { graphql_name "Broken"; class_exec(&body); field :id, GraphQL::Types::ID; field :heading, String, method: :title }
+      author = type("Author") { field :name, String; field :posts, [broken]; field :plain_posts, [plain], method: :posts }
+      comment = type("Comment") { field :body, String; field :post, broken }
+      schemas = schemas({ them: [[broken], -> { Post.order(:id) }], plain: [[plain], -> { Post.order(:id) }], it: [broken, -> { Post.find(3) }],
+                          authors: [[author], -> { User.order(:id) }], comments: [[comment], -> { Comment.order(:id) }] })
+      shows(schemas, broken)
+      ["{ them { id title heading } }", "{ them { t: title } }", "{ it { title id } }", "{ authors { name posts { title } } }", "{ comments { body post { title } } }"].each do |query|
+        assert_plan(query, schemas, aside: Post, errors: :any)
+      end
+      assert_plan("{ plain { id heading } authors { name plainPosts { heading } } }", schemas)
+    end
+  end
+
+  def test_scope_items
+    post = type("Post") { field :title, String; define_singleton_method(:scope_items) { |items, _context| items.where(id: ..4) } }
+    author = type("Author") { field :name, String; field :posts, [post]; field :all_posts, [post], method: :posts, scope: false }
+    schemas = schemas({ them: [[post], -> { Post.order(:id) }], authors: [[author], -> { User.order(:id) }] })
+    assert_equal 4, assert_plan("{ them { title } }", schemas)["data"]["them"].size
+    assert_plan("{ authors { name posts { title } } }", schemas, aside: User)
+    assert_plan("{ authors { name allPosts { title } } }", schemas)
+  end
+
+  # What is told of a record by its model. {condition => body of a model over posts}
+  MODELS = {
+    reader: -> { def title = "own #{super}" },
+    reader_without_super: -> { def title = "own" },
+    reader_of_a_concern: -> { include(Module.new { def title = "concern's #{super}" }) },
+    reader_prepended: -> { prepend(Module.new { def title = "prepended #{super}" }) },
+    reader_by_read_attribute: -> { define_method(:title) { self[:title].reverse } },
+    reader_of_a_parent: -> { superclass.define_method(:title) { "parent's #{super()}" } },
+    private_reader: -> { private define_method(:title) { "private" } },
+    delegated: -> { delegate :title, to: :twin; define_method(:twin) { Post.new(title: "delegated") } },
+    alias_method: -> { define_attribute_methods; alias_method :title, :body },
+    aliased: -> { alias_method :title, :id },
+    after_find: -> { after_find { self.title = "found" } },
+    after_initialize: -> { after_initialize { self.title = "initialized" } },
+    inner_read_attribute: -> { define_method(:_read_attribute) { |name, &block| name == "title" ? "inner" : super(name, &block) } },
+    init_with: -> { define_method(:init_with_attributes) { |*arguments, &block| super(*arguments, &block).tap { |it| it.title = "init" } } },
+    instantiate: lambda do
+      define_singleton_method(:instantiate) { |attributes, *rest, &block| super(attributes.merge("title" => "inst"), *rest, &block) }
+      define_singleton_method(:instantiate_instance_of) { |klass, attributes, *rest, &block| super(klass, attributes, *rest, &block).tap { |it| it.title = "inst" } }
+    end,
+    store: -> { store :title, accessors: [:inner], coder: JSON; define_method(:title) { "store" } },
+    composed: -> { composed_of :title, class_name: "PlanChecklistTest::Composed", mapping: [%w[body text]] },
+    a_strict_model: -> { self.strict_loading_by_default = true; define_method(:title) { "strict" } }
+  }.freeze
+
+  Composed = Struct.new(:text) { def to_s = "composed #{text}" }
+
+  MODELS.each do |name, body|
+    define_method(:"test_model_#{name}") do
+      parent = Class.new(ActiveRecord::Base) { self.abstract_class = true; def self.name = "PlanChecklistTest::Parent" }
+      model = named(:Broken, Class.new(parent) { self.table_name = "posts" }) { |it| it.class_exec(&body) }
+      owner = named(:Owner, Class.new(ActiveRecord::Base) { self.table_name = "users"; has_many :posts, -> { order(:id) }, class_name: "PlanChecklistTest::Broken", foreign_key: :author_id })
+      broken = type("Broken") { field :id, GraphQL::Types::ID; field :title, String; field :likes, Integer }
+      author = type("Author") { field :name, String; field :posts, [broken] }
+      schemas = schemas({ them: [[broken], -> { model.order(:id) }], loaded: [[broken], -> { model.order(:id).to_a }], it: [broken, -> { model.find(3) }],
+                          owners: [[author], -> { owner.order(:id) }] })
+      refute_equal Post.order(:id).map(&:title), schemas.first.execute("{ them { title } }").to_h["data"]["them"]&.map { |it| it && it["title"] }
+      ["{ them { id title } }", "{ owners { name posts { title likes } } }"].each { |query| assert_plan(query, schemas, aside: model, errors: :any) }
+      ["{ loaded { title likes } }", "{ it { title id } }"].each { |query| assert_plan(query, schemas, aside: model, errors: :any) }
+      assert_plan("{ owners { name } }", schemas)
+    end
+  end
+
+  # Attributes whose values aren't the columns': these a plan does know how to make.
+  CAST = {
+    attribute_type: -> { attribute :title, Class.new(ActiveRecord::Type::String) { def deserialize(value) = "cast #{value}" }.new },
+    attribute_as_integer: -> { attribute :title, :integer },
+    attribute_default: -> { attribute :title, :string, default: "default" },
+    alias_attribute: -> { alias_attribute :title, :body },
+    serialized: -> { serialize :title, coder: Class.new { def self.load(text) = "loaded #{text}"; def self.dump(value) = value } },
+    enum: -> { enum :likes, { none: 5, few: 4 }, prefix: true },
+    normalized: -> { normalizes :title, with: ->(title) { title.upcase } },
+    virtual: -> { attribute :heading, :string, default: "virtual"; define_method(:title) { heading } },
+    ignored: -> { self.ignored_columns = %w[title]; define_method(:title) { "ignored" } },
+    ignored_alone: -> { self.ignored_columns = %w[title] },
+    no_sti: -> { self.inheritance_column = nil },
+    no_key: -> { self.primary_key = nil },
+    other_key: -> { self.primary_key = "title" },
+    readonly: -> { attr_readonly :title },
+    secure: -> { has_secure_token :title }
+  }.freeze
+
+  CAST.each do |name, body|
+    define_method(:"test_attributes_#{name}") do
+      model = named(:Cast, Class.new(ActiveRecord::Base) { self.table_name = "posts" }) { |it| it.class_exec(&body) }
+      owner = named(:Owner, Class.new(ActiveRecord::Base) { self.table_name = "users"; has_many :posts, -> { order(:body) }, class_name: "PlanChecklistTest::Cast", foreign_key: :author_id })
+      cast = type("Cast") { field :id, GraphQL::Types::ID; field :title, String; field :likes, String }
+      author = type("Author") { field :name, String; field :posts, [cast] }
+      schemas = schemas({ them: [[cast], -> { model.order(:body) }], loaded: [[cast], -> { model.order(:body).to_a }], changed: [[cast], -> { model.order(:body).each { |it| it.likes = 4 } }],
+                          owners: [[author], -> { owner.order(:id) }] })
+      ["{ them { title } }", "{ them { id likes title } }", "{ loaded { title likes } }", "{ changed { likes title id } }", "{ owners { posts { id title likes } } }"].each do |query|
+        assert_parity(query, schemas)
+      end
+    end
+  end
+
+  def test_encrypted_attributes
+    ActiveRecord::Encryption.configure(primary_key: "a" * 32, deterministic_key: "b" * 32, key_derivation_salt: "c" * 32)
+    model = named(:Secret, Class.new(ActiveRecord::Base) { self.table_name = "attachments"; self.inheritance_column = nil; encrypts :name })
+    secret = type("Secret") { field :name, String }
+    Attachment.transaction do
+      model.create!(id: 900, name: "hidden")
+      Attachment.where(id: 901).delete_all
+    end
+    schemas = schemas({ fine: [[secret], -> { model.where(id: 900) }], broken: [[secret], -> { model.where(id: [1, 900]).order(:id) }], loaded: [[secret], -> { model.where(id: [1, 900]).order(:id).to_a }] })
+    assert_plan("{ fine { name } }", schemas)
+    assert_parity("{ broken { name } }", schemas)
+    assert_parity("{ loaded { name } }", schemas)
+  ensure
+    Attachment.where(id: 900..).delete_all
+  end
+
+  # STI, polymorphic associations, unions, interfaces: not yet.
+  def test_single_table_inheritance
+    heirs = Class.new(Vehicle) { self.table_name = "vehicles"; def self.name = "Van"; def name = "van #{super}" }
+    vehicle = type("Vehicle") { field :name, String; field :type, String }
+    user = type("User") { field :vehicles, [vehicle] }
+    schemas = schemas({ them: [[vehicle], -> { Vehicle.order(:id) }], cars: [[vehicle], -> { Car.order(:id) }], loaded: [[vehicle], -> { Vehicle.order(:id).to_a }], users: [[user], -> { User.order(:id) }] })
+    Car.define_method(:name) { "car #{super()}" }
+    ["{ them { name type } }", "{ cars { name } }", "{ users { vehicles { name } } }", "{ loaded { name } }"].each { |query| assert_parity(query, schemas) }
+    assert heirs
+    ride = named(:Ride, Class.new(ActiveRecord::Base) { self.table_name = "profiles"; belongs_to :car, class_name: "Car", foreign_key: :user_id })
+    car = type("Car") { field :id, GraphQL::Types::ID }
+    ridden = type("Ride") { field :bio, String; field :car, car }
+    assert_parity("{ rides { bio car { id } } }", schemas({ rides: [[ridden], -> { ride.order(:id) }] }))
+  ensure
+    Car.send(:remove_method, :name)
+  end
+
+  def test_polymorphic
+    target = Class.new(GraphQL::Schema::Union) do
+      graphql_name "Target"
+      possible_types Schemas::Post, Schemas::User
+      define_singleton_method(:resolve_type) { |object, _| object.is_a?(::Post) ? Schemas::Post : Schemas::User }
+    end
+    attachment = type("Attachment2") { field :name, String; field :attachable, target }
+    user = type("Owner2") { field :name, String }
+    as_object = type("Attachment3") { field :name, String; field :attachable, user }
+    schemas = schemas({ them: [[attachment], -> { Attachment.order(:id) }], objects: [[as_object], -> { Attachment.where(attachable_type: [nil, "User"]).order(:id) }] })
+    assert_parity("{ them { name attachable { __typename ... on Post { title } ... on User { name } } } }", schemas)
+    assert_parity("{ objects { name attachable { name } } }", schemas)
+  end
+
+  # Hooks that somebody watches each field by.
+  %i[execute_field begin_execute_field end_execute_field authorized begin_authorized end_authorized].each do |hook|
+    define_method(:"test_tracer_#{hook}") do
+      seen = []
+      tracer = Module.new do
+        define_method(hook) do |*arguments, **options, &block|
+          seen << hook
+          options.empty? ? super(*arguments, &block) : super(*arguments, **options, &block)
+        end
+      end
+      post = type("Post") { field :title, String; field :author, Schemas::Employee }
+      schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { trace_with(tracer) }
+      schemas.first.execute("{ them { title } }")
+      plain = seen.size
+      seen.clear
+      schemas.last.execute("{ them { title } }")
+      assert_equal plain, seen.size
+      assert_operator plain, :>=, 12
+    end
+  end
+
+  def test_tracer_of_one_query
+    seen = 0
+    tracer = Class.new(GraphQL::Tracing::Trace) { define_method(:execute_field) { |**options, &block| (seen += 1) && super(**options, &block) } }
+    post = type("Post") { field :title, String }
+    schemas = schemas({ them: [[post], -> { Post.order(:id) }] })
+    schemas.last.execute("{ them { title } }")
+    schemas.last.execute("{ them { title } }", context: { trace: tracer.new })
+    assert_equal 13, seen
+  end
+
+  def test_a_legacy_tracer
+    seen = []
+    legacy = Class.new { define_singleton_method(:trace) { |key, _data, &block| (seen << key) && block.call } }
+    post = type("Post") { field :title, String }
+    counts = schemas({ them: [[post], -> { Post.order(:id) }] }) { tracer(legacy, silence_deprecation_warning: true) }.map do |schema|
+      seen.clear
+      schema.execute("{ them { title } }")
+      seen.count("execute_field")
+    end
+    assert_equal [13, 13], counts
+  end
+
+  def test_timeout_of_the_schema
+    post = type("Post") { field :title, String }
+    schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { use GraphQL::Schema::Timeout, max_seconds: -1 }
+    assert_parity("{ them { title } }", schemas)
+  end
+
+  # Directives of the application's.
+  class Twice < GraphQL::Schema::Directive
+    graphql_name "twice"
+    locations FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT, QUERY
+
+    class << self
+      attr_accessor :calls
+    end
+    self.calls = 0
+
+    def self.resolve(object, arguments, context)
+      self.calls += 1
+      super
+    end
+
+    def self.include?(_object, _arguments, _context) = (self.calls += 1).positive?
+  end
+
+  {
+    a_leaf: "{ them { title @twice likes } }", the_root: "{ them @twice { title } }", an_association: "{ them { title author @twice { name } } }",
+    a_spread: "{ them { ...f @twice likes } } fragment f on Post { title }", an_inline_fragment: "{ them { ... @twice { title } likes } }",
+    a_fragment_below: "{ them { likes author { ...g } } } fragment g on Author { name @twice }", another_field: "{ them { title } other: them { likes @twice } }"
+  }.each do |name, query|
+    define_method(:"test_directive_on_#{name}") do
+      author = type("Author") { field :name, String }
+      post = type("Post") { field :title, String; field :likes, Integer; field :author, author }
+      schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { directive(Twice) }
+      answers = schemas.map do |schema|
+        Twice.calls = 0
+        [text_of(outcome { schema.execute(query).to_h }), Twice.calls]
+      end
+      assert_equal(*answers)
+      assert_operator answers.first.last, :>, 0
+      assert_plan(query.gsub(" @twice", ""), schemas)
+    end
+  end
+
+  # Who sees which definition of a field: one document, several viewers.
+  def test_visibility
+    hidden = Class.new(GraphQL::Schema::Field) do
+      def initialize(*arguments, only: nil, **options, &block)
+        @only = only
+        super(*arguments, **options, &block)
+      end
+
+      def visible?(context) = super && (@only.nil? || context[:who] == @only)
+    end
+    titled = Module.new { include GraphQL::Schema::Interface; graphql_name "Titled"; field_class(hidden); field :title, String, method: :likes }
+    post = type("Post") do
+      field_class hidden
+      implements titled
+      field :title, String, only: :admin
+      field :secret, String, method: :body, only: :admin
+      field :likes, Integer
+    end
+    [nil, ({ dynamic: true } if defined?(GraphQL::Schema::Visibility))].uniq.each do |options|
+      schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { options ? use(GraphQL::Schema::Visibility, **options) : use(GraphQL::Schema::Warden) }
+      %i[admin guest admin guest].each do |who|
+        assert_parity("{ them { title likes } }", schemas, context: { who: who })
+        assert_parity("{ them { likes secret } }", schemas, context: { who: who })
+      end
+    end
+  end
+
+  def test_field_that_is_looked_up_by_the_type
+    post = type("Post") do
+      field :title, String
+      field :body, String
+      define_singleton_method(:get_field) { |name, *context| super(name == "title" ? "body" : name, *context) }
+    end
+    schemas = schemas({ them: [[post], -> { Post.order(:id) }] })
+    assert_parity("{ them { title } }", schemas)
+  end
+
+  # What a resolver does, and a plan is to find.
+  def test_subscriptions_context_and_lookahead_above
+    seen = []
+    author = type("Author") { field :name, String }
+    post = type("Post") { field :title, String; field :author, author }
+    query = Class.new(Schemas::Base) do
+      graphql_name "Query"
+      field :them, [post], extras: %i[lookahead path ast_node]
+      define_method(:them) do |lookahead:, path:, ast_node:|
+        seen << [lookahead.selections.map(&:name), path, ast_node.name, lookahead.selects?(:author)]
+        Post.order(:id)
+      end
+    end
+    assert_plan("{ them { title author { name } } }", make(query: query))
+    assert_equal 1, seen.uniq.size
+  end
+
+  def test_max_complexity_and_depth
+    author = type("Author") { field :name, String, complexity: 100 }
+    post = type("Post") { field :title, String; field :author, author }
+    schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { max_complexity(50); max_depth(3); complexity_cost_calculation_mode(:future) if respond_to?(:complexity_cost_calculation_mode) }
+    assert_parity("{ them { title author { name } } }", schemas)
+    assert_plan("{ them { title } }", schemas)
+  end
+
+  # After the table has changed, and ActiveRecord knows it.
+  def test_a_model_whose_columns_change
+    connection = TestDatabase.connect
+    connection.exec("CREATE TABLE plan_changes (id serial PRIMARY KEY, value integer); INSERT INTO plan_changes (value) VALUES (1), (2)")
+    model = named(:Change, Class.new(ActiveRecord::Base) { self.table_name = "plan_changes" })
+    change = type("Change") { field :id, GraphQL::Types::ID; field :value, String }
+    schemas = schemas({ them: [[change], -> { model.order(:id) }] })
+    assert_plan("{ them { id value } }", schemas)
+    connection.exec("ALTER TABLE plan_changes ALTER value TYPE text USING 'text ' || value")
+    model.reset_column_information
+    assert_parity("{ them { id value } }", schemas)
+  ensure
+    connection.exec("DROP TABLE plan_changes")
+    connection.close
+  end
+
+  private
+
+  # The condition does show.
+  def shows(schemas, broken)
+    answer = outcome { schemas.first.execute("{ them { title } }").to_h }
+    return unless broken.own_fields.key?("title") && answer["data"] && answer["data"]["them"]
+
+    quiet = %w[test_extension_that_does_nothing test_hash_key test_validator test_its_object test_dig]
+    refute_equal Post.order(:id).map(&:title), answer["data"]["them"].map { |it| it && it["title"] } unless quiet.include?(name)
+  end
+
+  # A model that is there by its name for the length of a test.
+  def named(name, model)
+    (@named ||= []) << name
+    self.class.const_set(name, model)
+    yield model if block_given?
+    model
+  end
+
+  def teardown
+    @named&.each { |name| self.class.send(:remove_const, name) }
+    super
+  end
+
+  def assert_parity(query, schemas, **options)
+    plain, *piped = [schemas.first, schemas.last, schemas.last].map { |schema| text_of(outcome { schema.execute(query, **options).to_h }) }
+    piped.each { |it| assert_equal plain, it, query }
+  end
+end
