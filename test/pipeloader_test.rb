@@ -40,8 +40,7 @@ class AnswerTest < PipeloaderTest
   end
 
   def restore
-    tables = (ActiveRecord::Base.connection.tables - %w[schema_migrations ar_internal_metadata]).join(", ")
-    ActiveRecord::Base.connection.execute("TRUNCATE #{tables} RESTART IDENTITY")
+    ActiveRecord::Base.connection.execute("TRUNCATE #{Seed::TABLES.join(", ")} RESTART IDENTITY")
     Audit.connection.execute("TRUNCATE audits RESTART IDENTITY")
     Seed.load
   end

@@ -119,6 +119,8 @@ module Pipeloader
       return Footprint.opaque("the scope of `#{name}` asks its record") unless PlainModel.independent?(reflection)
 
       Footprint.association(name, PlainModel.keys(reflection))
+    rescue NameError, ActiveRecord::ActiveRecordError => e # whoever reads it, is to hear that
+      Footprint.opaque("`#{name}` can't be read: #{e.message.lines.first.chomp}")
     end
 
     def generated?(model, owner)

@@ -110,7 +110,7 @@ module ReadForms
   parks("count of everything") { |_id| Post.count }
   parks("count of a column") { |id| [Post.where(id: id..).count(:author_id), Post.distinct.count(:author_id), Post.count("DISTINCT likes")] }
   parks("count with limit") { |id| Post.limit(id).count }
-  parks("grouped counts") { |id| [Comment.where(id: id..).group(:post_id).count, Comment.group(:post_id, :commenter_id).count, Post.group(:author).count].map { |it| it.sort_by { |key, _| key.inspect } } }
+  parks("grouped counts") { |id| [Comment.where(id: id..).group(:post_id).count, Comment.group(:post_id, :commenter_id).count, Post.group(:author).order(:author_id).count].map { |it| it.sort_by { |key, _| key.inspect } } }
   parks("sum") { |id| [Post.where(id: id..).sum(:likes), Post.sum("likes * 0.5"), Post.where(id: 0).sum(:likes)] }
   parks("grouped sums") { |id| Comment.where(id: id..).group(:post_id).order(:post_id).sum(:score) }
   parks("minimum, maximum, average") { |id| Post.where(id: id..).then { |posts| [posts.minimum(:likes), posts.maximum(:title), posts.average(:likes)] } }
