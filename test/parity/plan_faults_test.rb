@@ -183,6 +183,8 @@ class PlanFaultsTest < PlanTest
   def with_faults
     connection = TestDatabase.connect
     connection.exec("SET client_min_messages = error; CREATE TABLE plan_faults (id serial PRIMARY KEY, post_id bigint, value text); INSERT INTO plan_faults (post_id, value) SELECT i % 12 + 1, 'value ' || i FROM generate_series(1, 20) i")
+    # (The last test's table of that name may have had other columns when they were asked for.)
+    ActiveRecord::Base.connection_pool.schema_cache.clear_data_source_cache!("plan_faults")
     model = self.class.const_set(:Fault, Class.new(ActiveRecord::Base) { self.table_name = "plan_faults"; belongs_to :post, class_name: "PlanFaultsTest::Faulty" })
     faulty = self.class.const_set(:Faulty, Class.new(ActiveRecord::Base) do
       self.table_name = "posts"
