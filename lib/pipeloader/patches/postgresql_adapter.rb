@@ -69,7 +69,7 @@ module Pipeloader
           end
         end
         fiber&.response&.meet(self)
-        if fiber.nil? || async || name == "SCHEMA" || fiber.response.in_new_transaction?
+        if fiber.nil? || async || name == "SCHEMA" || fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
           return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
         end
 
@@ -372,7 +372,7 @@ module Pipeloader
       end
 
       def pipeloader_plain?(sql)
-        PLAIN.match?(sql) && pipeloader_one_statement?(sql) && ActiveRecord.db_warnings_action.nil?
+        PLAIN.match?(sql) && pipeloader_one_statement?(sql)
       rescue ArgumentError # invalid encoding: ActiveRecord's error
         false
       end
