@@ -8,7 +8,9 @@ module Pipeloader
     attr_reader :reasons
 
     # @param entries [Array(String, (Plan::Leaf | Link))] each with the column that it reads of the record
-    def initialize(entries, reasons)
+    def initialize(model, entries, reasons)
+      @model = model
+      @types = model.attribute_types
       @reasons = reasons
       @columns = entries.to_h { |column, entry| [entry.key, column] }
       links, leaves = entries.map(&:last).partition { |entry| entry.is_a?(Link) }
@@ -18,7 +20,8 @@ module Pipeloader
 
     def empty? = @columns.empty?
 
-    def current? = @links.each_value.all? { |link| link.plan.current? }
+    # Whether all models are as they were, as Plan#current?.
+    def current? = @model.attribute_types.equal?(@types) && @links.each_value.all? { |link| link.plan.current? }
 
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?

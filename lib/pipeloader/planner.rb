@@ -10,6 +10,17 @@ module Pipeloader
     Part = Struct.new(:columns, :entry)
     private_constant :OPAQUE, :Part
 
+    class << self
+      # @param type [Class, GraphQL::Schema::Wrapper]
+      def nullable(type) = type.non_null? ? type.of_type : type
+
+      # What a list consists of; where it is none, what is there.
+      def item(type)
+        type = nullable(type)
+        type.list? ? nullable(type.of_type) : type
+      end
+    end
+
     #: (Operation) -> void
     def initialize(operation)
       @operation = operation
@@ -22,7 +33,7 @@ module Pipeloader
       objection = PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
       parts = selected(type, selections).to_h { |key, nodes| [key, objection || part_of_object(type, key, nodes, model)] }
       plain, others = parts.partition { |_, part| part.is_a?(Part) }
-      Partial.new(plain.map { |_, part| [part.columns.first, part.entry.call(part.columns)] }, others.to_h)
+      Partial.new(model, plain.map { |_, part| [part.columns.first, part.entry.call(part.columns)] }, others.to_h)
     end
 
     # @return [Plan, String] the reason, if there can be none
@@ -101,9 +112,8 @@ module Pipeloader
     end
 
     def objection_to_link(type, field, reflection)
-      returned = field.type.non_null? ? field.type.of_type : field.type
-      item = returned.list? ? returned.of_type : returned
-      item = item.of_type if item.non_null?
+      returned = Planner.nullable(field.type)
+      item = Planner.item(field.type)
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is no object type" unless item.kind.object?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless reflection.collection? == returned.list?

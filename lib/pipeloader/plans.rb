@@ -43,12 +43,12 @@ module Pipeloader
     # @param type [Class, GraphQL::Schema::Wrapper] of the field
     # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
     def grow(value, type, selections, node, context)
-      type = type.of_type if type.non_null?
-      return if type.list? == (ActiveRecord::Base === value) || !(model = Root.model(value)) || in_transaction?(model)
-      return unless (plan = at(type.list? ? item(type) : type, selections, node, model))
+      list = Planner.nullable(type).list?
+      return if list == (ActiveRecord::Base === value) || !(model = Root.model(value)) || in_transaction?(model)
+      return unless (plan = at(Planner.item(type), selections, node, model))
 
       trees = Harvest.new(ResolverFiber.current, context).call(plan, value)
-      type.list? || trees.nil? ? trees : trees.first
+      list || trees.nil? ? trees : trees.first
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -66,9 +66,8 @@ module Pipeloader
     #
     # @return [Partial, nil] nil if nothing is
     def partial(type, selections, node, model)
-      place = @partials[@operation.place(selections, node)] ||= {}
-      partial = place[[type, model]] ||= Planner.new(@operation).partial(type, selections, model)
-      partial = place[[type, model]] = Planner.new(@operation).partial(type, selections, model) unless partial.current?
+      known = @partials[@operation.place(selections, node)] ||= {}
+      partial = current(known, [type, model]) { Planner.new(@operation).partial(type, selections, model) }
       partial unless partial.empty? || in_transaction?(model)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -79,9 +78,7 @@ module Pipeloader
     # @return [Plan, nil]
     def at(type, selections, node, model)
       place = @places[@operation.place(selections, node)] ||= {}
-      plans = place[type] ||= {}
-      plan = plans[model] ||= plan_for(type, selections, model)
-      plan = plans[model] = plan_for(type, selections, model) if plan.is_a?(Plan) && !plan.current?
+      plan = current(place[type] ||= {}, model) { plan_for(type, selections, model) }
       plan if plan.is_a?(Plan)
     end
 
@@ -101,8 +98,7 @@ module Pipeloader
     #
     # @return [Array, nil] nil where they aren't that
     def grow_associations(values, type, selections, node, context)
-      type = type.of_type if type.non_null?
-      return unless type.list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) }
+      return unless Planner.nullable(type).list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) }
 
       associations = values.map(&:proxy_association)
       return unless associations.all? { |it| Root.readable_association?(it) }
@@ -117,14 +113,18 @@ module Pipeloader
     def link(associations, type, selections, node)
       reflection = associations.first.reflection
       return unless associations.all? { |it| it.reflection.equal?(reflection) } && !in_transaction?(reflection.klass)
-      return unless (plan = at(item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
+      return unless (plan = at(Planner.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.new(reflection, plan.projection)
       link = Link.new(nil, reflection, lookup, 0, plan, nullable: false)
       link if lookup.narrows? && !link.leads_back?
     end
 
-    def item(list) = list.of_type.non_null? ? list.of_type.of_type : list.of_type
+    # What is known by +key+, unless a model has changed since.
+    def current(known, key)
+      plan = known[key]
+      plan && (plan.is_a?(String) || plan.current?) ? plan : known[key] = yield
+    end
 
     # There a statement that fails ends more than itself.
     def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?

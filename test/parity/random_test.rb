@@ -18,6 +18,8 @@ class RandomTest < PipeloaderTest
   # may be listed in another order (docs/internals.md).
   ROOM = { fiber_limit: 16_000 }.freeze
 
+  QUERY_CACHE = ->(run) { ActiveRecord::Base.cache { Audit.cache(&run) } }
+
   # A query over the types of Schemas, up to +depth+ levels of objects.
   class Writer
     attr_reader :variables
@@ -128,112 +130,56 @@ class RandomTest < PipeloaderTest
     end
   end
 
-  def test_queries
-    each_round do |random|
-      schema = pair.last
-      options = Writer.new(random, schema).call
-      assert_same(*pair.map { |it| -> { it.execute(options[:query], variables: options[:variables].dup).to_h } }, show: options)
-    end
-  end
+  def test_queries = each_round { |random| assert_query(random, pair) }
 
-  def test_multiplexes
-    each_round do |random|
-      queries = Array.new(random.rand(2..4)) { Writer.new(random, pair.last, depth: 3).call }
-      assert_same(*pair.map { |it| -> { it.multiplex(queries.map(&:dup)).map(&:to_h) } }, show: queries)
-    end
-  end
+  def test_multiplexes = each_round { |random| assert_multiplex(random, pair) }
 
   def test_queries_with_the_query_cache
-    each_round do |random|
-      options = Writer.new(random, pair.last).call
-      runs = pair.map do |it|
-        -> { ActiveRecord::Base.cache { Audit.cache { it.execute(options[:query], variables: options[:variables].dup).to_h } } }
-      end
-      assert_same(*runs, show: options)
-    end
+    each_round { |random| assert_query(random, pair, around: QUERY_CACHE) }
   end
 
   # With a dataloader the serial order is another one: breadth first.
   def test_queries_of_a_schema_with_a_dataloader
     schemas = Schemas.make(pipeloader: ROOM) { use GraphQL::Dataloader }
-    each_round do |random|
-      options = Writer.new(random, schemas.last).call
-      assert_same(*schemas.map { |it| -> { it.execute(options[:query], variables: options[:variables].dup).to_h } }, show: options)
-    end
+    each_round { |random| assert_query(random, schemas) }
   end
 
   def test_queries_with_projection
     schemas = Schemas.make(pipeloader: { field_exact: true, **ROOM })
-    each_round do |random|
-      options = Writer.new(random, schemas.last).call
-      assert_same(*schemas.map { |it| -> { it.execute(options[:query], variables: options[:variables].dup).to_h } }, show: options)
-    end
+    each_round { |random| assert_query(random, schemas) }
   end
 
   # Types whose resolvers, and models whose readers, read columns that nobody could have seen: each such miss is a read more.
   def test_queries_with_projection_and_hidden_reads
-    each_round do |random|
-      options = Writer.new(random, Library.pair.last).call
-      assert_same(*Library.pair.map { |it| -> { it.execute(options[:query], variables: options[:variables].dup).to_h } }, show: options, trips: false)
-    end
+    each_round { |random| assert_query(random, Library.pair, trips: false) }
   end
 
   def test_multiplexes_with_projection_and_hidden_reads
-    each_round do |random|
-      queries = Array.new(random.rand(2..4)) { Writer.new(random, Library.pair.last, depth: 3).call }
-      assert_same(*Library.pair.map { |it| -> { it.multiplex(queries.map(&:dup)).map(&:to_h) } }, show: queries, trips: false)
-    end
+    each_round { |random| assert_multiplex(random, Library.pair, trips: false) }
   end
 
-  # Persisted documents: what is known of one is kept by it, and each run has other variables.
   def test_documents_with_projection
-    each_round do |random|
-      options = Writer.new(random, Library.pair.last).call
-      document = GraphQL.parse(options[:query])
-      3.times do
-        variables = options[:variables].transform_values { |value| [true, false].include?(value) ? random.rand < 0.5 : value }
-        assert_same(*Library.pair.map { |it| -> { it.execute(document: document, variables: variables.dup).to_h } }, show: options, trips: false)
-      end
-    end
+    each_round { |random| assert_document(random, Library.pair) }
   end
 
   # Plain subtrees between what has code of its own, and types that have none at all. (What doesn't fit is read again.)
   def test_queries_with_plans
-    each_round do |random|
-      schemas = with_plans.sample(random: random)
-      options = Writer.new(random, schemas.last).call
-      2.times { assert_same(*schemas.map { |it| -> { it.execute(options[:query], variables: options[:variables].dup).to_h } }, show: options, trips: false) }
-    end
+    each_round { |random| assert_query(random, with_plans.sample(random: random), times: 2, trips: false) }
   end
 
   def test_documents_with_plans
-    each_round do |random|
-      schemas = with_plans.sample(random: random)
-      options = Writer.new(random, schemas.last).call
-      document = GraphQL.parse(options[:query])
-      3.times do
-        variables = options[:variables].transform_values { |value| [true, false].include?(value) ? random.rand < 0.5 : value }
-        assert_same(*schemas.map { |it| -> { it.execute(document: document, variables: variables.dup).to_h } }, show: options, trips: false)
-      end
-    end
+    each_round { |random| assert_document(random, with_plans.sample(random: random)) }
   end
 
   def test_multiplexes_with_plans
-    each_round do |random|
-      schemas = with_plans.sample(random: random)
-      queries = Array.new(random.rand(2..4)) { Writer.new(random, schemas.last, depth: 3).call }
-      assert_same(*schemas.map { |it| -> { it.multiplex(queries.map(&:dup)).map(&:to_h) } }, show: queries, trips: false)
-    end
+    each_round { |random| assert_multiplex(random, with_plans.sample(random: random), trips: false) }
   end
 
   def test_plans_in_other_surroundings
     each_round do |random|
       schemas = with_plans.sample(random: random)
-      options = Writer.new(random, schemas.last).call
-      next pass if options[:query].match?(/failing/)
-
-      around = [->(run) { in_transaction(&run) }, ->(run) { ActiveRecord::Base.cache { Audit.cache(&run) } }, ->(run) { Post.where(id: ..7).scoping(&run) }].sample(random: random)
-      assert_same(*schemas.map { |it| -> { around.call(-> { it.execute(options[:query], variables: options[:variables].dup).to_h }) } }, show: options, trips: false)
+      around = [->(run) { in_transaction(&run) }, QUERY_CACHE, ->(run) { Post.where(id: ..7).scoping(&run) }].sample(random: random)
+      assert_query(random, schemas, trips: false, without: /failing/, around: around)
     end
   end
 
@@ -241,12 +187,7 @@ class RandomTest < PipeloaderTest
   def test_queries_with_few_fibers
     schemas = [4, 5, 8].map { |limit| Schemas.make(pipeloader: { fiber_limit: limit }) }
     each_round do |random|
-      options = Writer.new(random, pair.last).call
-      pair = schemas.sample(random: random)
-      runs = pair.map do |it|
-        -> { it.execute(options[:query], variables: options[:variables].dup).to_h.then { |answer| { **answer, "errors" => answer.key?("errors") } } }
-      end
-      assert_same(*runs, show: options)
+      assert_query(random, schemas.sample(random: random), around: ->(run) { run.call.then { |answer| { **answer, "errors" => answer.key?("errors") } } })
     end
   end
 
@@ -277,13 +218,7 @@ class RandomTest < PipeloaderTest
 
   # Only queries without a failing read: one would end the transaction for the others, and which those are depends on the order.
   def test_queries_in_a_transaction
-    each_round do |random|
-      options = Writer.new(random, pair.last).call
-      next pass if options[:query].match?(/failing/)
-
-      runs = pair.map { |it| -> { in_transaction { it.execute(options[:query], variables: options[:variables].dup).to_h } } }
-      assert_same(*runs, show: options)
-    end
+    each_round { |random| assert_query(random, pair, without: /failing/, around: ->(run) { in_transaction(&run) }) }
   end
 
   # What Rails keeps for a thread or fiber.
@@ -471,6 +406,31 @@ class RandomTest < PipeloaderTest
       seed = SEED + round
       @seed = "PIPELOADER_SEED=#{seed} PIPELOADER_ROUNDS=1"
       yield Random.new(seed)
+    end
+  end
+
+  # @param without [Regexp, nil] what a query mustn't contain
+  # @param around [Proc] called with what runs it, returns the answer
+  def assert_query(random, schemas, without: nil, around: :call.to_proc, times: 1, **options)
+    query = Writer.new(random, schemas.last).call
+    return pass if without&.match?(query[:query])
+
+    runs = schemas.map { |it| -> { around.call(-> { it.execute(query[:query], variables: query[:variables].dup).to_h }) } }
+    times.times { assert_same(*runs, show: query, **options) }
+  end
+
+  def assert_multiplex(random, schemas, **options)
+    queries = Array.new(random.rand(2..4)) { Writer.new(random, schemas.last, depth: 3).call }
+    assert_same(*schemas.map { |it| -> { it.multiplex(queries.map(&:dup)).map(&:to_h) } }, show: queries, **options)
+  end
+
+  # A persisted document: what is known of one is kept by it, and each run has other variables.
+  def assert_document(random, schemas)
+    query = Writer.new(random, schemas.last).call
+    document = GraphQL.parse(query[:query])
+    3.times do
+      variables = query[:variables].transform_values { |value| [true, false].include?(value) ? random.rand < 0.5 : value }
+      assert_same(*schemas.map { |it| -> { it.execute(document: document, variables: variables.dup).to_h } }, show: query, trips: false)
     end
   end
 

@@ -2,6 +2,7 @@
 
 require_relative "../support/test_helper"
 require_relative "../support/comparison"
+require_relative "../support/sibling_fields"
 require_relative "../support/read_forms"
 
 # Each way to read, as the resolvers of four sibling fields (the last asks what the first asks): the values, the errors and
@@ -22,14 +23,7 @@ class ReadFormsCase < PipeloaderTest
 
     # The schema without and the one with Pipeloader; what their fields do is in the context.
     def schemas
-      @@schemas ||= begin # rubocop:disable Style/ClassVars
-        query = Class.new(GraphQL::Schema::Object) { graphql_name "Query" }
-        FIELDS.times do |index|
-          query.field :"f#{index}", String
-          query.define_method(:"f#{index}") { context[:resolve].call(index) }
-        end
-        Schemas.make(query: query, mutation: nil)
-      end
+      @@schemas ||= SiblingFields.schemas(FIELDS) # rubocop:disable Style/ClassVars
     end
   end
 

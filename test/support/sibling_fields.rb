@@ -32,7 +32,10 @@ module SiblingFields
     results
   end
 
-  def schemas_of(fields)
+  def schemas_of(fields) = SiblingFields.schemas(fields)
+
+  # @return [Array<Class>] without and with Pipeloader: fields f0, f1, …, each calls what is in the context as :resolve
+  def self.schemas(fields)
     query = Class.new(GraphQL::Schema::Object) { graphql_name "Query" }
     fields.times do |index|
       query.field :"f#{index}", String

@@ -6,8 +6,8 @@ module Pipeloader
     # Since:: graphql 2.5.2
     # Why no public seam does it:: a field's value comes here before graphql-ruby begins with what is selected below it. An
     #   extension would be one more object for every field, and `raw_value` has another interface in Execution::Next.
-    # Falls through when:: there is no plan for the value, it is an item of a list, somebody watches every field (Watched), or
-    #   the current fiber is not a resolver's.
+    # Falls through when:: there is no plan for the value, it is an item of a list, a tracer watches every field, or the
+    #   current fiber is not a resolver's.
     module RuntimePlan
       def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object, # rubocop:disable Metrics/ParameterLists
                          arguments, result_name, selection_result, was_scoped, runtime_state)
