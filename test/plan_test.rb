@@ -203,6 +203,57 @@ class PlanSelectionsTest < PlanTest
   end
 end
 
+# Under parents that graphql-ruby brings one by one, what each asks for is one statement for all.
+class PlanSharedTest < PlanTest
+  class Post < PlanTypes::Post
+    graphql_name "SharedPost"
+    field :recent, [PlanTypes::Comment], null: false
+    field :found, PlanTypes::Comment
+    field :listed, [PlanTypes::Comment], null: false
+    field :quoted, [PlanTypes::Comment], null: false
+    def recent = object.comments.order(id: :desc).limit(2)
+    def found = ::Comment.find_by(post_id: object.id)
+    def listed = ::Comment.where(post_id: object.id).order(:id).to_a
+    def quoted = object.comments.where("score > 1")
+  end
+
+  PAIR = make(query: Class.new(Schemas::Base) do
+    graphql_name "Query"
+    field :connection, PlanTypes::Post.connection_type
+    field :posts, [Post], null: false
+    def connection = ::Post.order(:id)
+    def posts = ::Post.order(:id)
+  end)
+
+  # (Next calls a field's resolvers one after the other.)
+  READS = ([1] * (Engine::NEXT ? 12 : 1)).freeze
+
+  # With how many statements each level is read.
+  {
+    nodes: ["{ connection(first: 6) { nodes { title author { name } comments { body commenter { name } } lastComment { id } } } }", [1, 3, 1]],
+    edges: ["{ connection(first: 6) { edges { cursor node { title author { name } comments { body commenter { name } } lastComment { id } } } } }", [1, 3, 1]],
+    both: ["{ connection(first: 6) { edges { node { author { name } } } nodes { a: author { name } } pageInfo { hasNextPage } } }", [1, 1]],
+    relations: ["{ posts { recent { body commenter { name } } } }", [1, 1, 1]],
+    quoted: ["{ posts { quoted { body commenter { name profile { bio } } } } }", [1, 1, 1, 1]],
+    records: ["{ posts { found { body commenter { name } } } }", [1, *READS, 1]],
+    lists_of_records: ["{ posts { listed { body commenter { name profile { bio } } } } }", [1, *READS, 1, 1]]
+  }.each do |name, (query, statements)|
+    define_method(:"test_#{name}") do
+      assert_equal text_of(outcome { PAIR.first.execute(query).to_h }), text_of(outcome { PAIR.last.execute(query).to_h })
+      PAIR.last.execute(query)
+      events = WireCounter.events("burst.pipeloader") { PAIR.last.execute(query) }
+      assert_equal statements, events.map { |it| it[:statements] }, events.flat_map { |it| it[:answers] }.inspect
+    end
+
+    define_method(:"test_#{name}_with_a_query_cache") do
+      around = ->(run) { ActiveRecord::Base.cache(&run) }
+      assert_equal text_of(around.call(-> { PAIR.first.execute(query).to_h })), text_of(around.call(-> { PAIR.last.execute(query).to_h }))
+      events = WireCounter.events("burst.pipeloader") { around.call(-> { PAIR.last.execute(query) }) }
+      assert_equal statements, events.map { |it| it[:statements] }, events.flat_map { |it| it[:answers] }.inspect
+    end
+  end
+end
+
 class PlanRootsTest < PlanTest
   SELECTION = "{ id title body likes author { name } comments { id body } tags { name } }"
 

@@ -7,7 +7,7 @@ module Pipeloader
   #
   # or, where there may be several for an owner, each owner's as ActiveRecord asks for them (in the order that they would have):
   #
-  #     SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
+  #     SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_1
   #     FROM unnest($1::bigint[]) WITH ORDINALITY AS pipeloader_keys(pipeloader_1, pipeloader_n),
   #     LATERAL (SELECT * FROM (SELECT … FROM "comments" WHERE "comments"."post_id" = pipeloader_keys.pipeloader_1) … OFFSET 0) …
   #
@@ -77,32 +77,23 @@ module Pipeloader
     # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
     def call(keys)
       statement = @model.with_connection { |connection| statement(connection) }
-      found = {}
-      keys.each_slice(MOST) { |some| share_out(read(statement, some), some, statement.by_key, found) }
-      found
+      keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some).slice(*some)) }
     end
 
-    # SQL whose first parameter is the keys, the other binds, and what a row's owner is told by: its own key, or the place of
-    # that among those that were asked for.
-    Asked = Struct.new(:sql, :binds, :by_key)
+    # SQL whose first parameter is the keys, the other binds, where in a row the owner's key is, and whether it may be sent once
+    # for several, or twice for one.
+    Asked = Struct.new(:sql, :binds, :at, :pure)
     private_constant :Asked
 
     private
 
+    # (There may be more keys in it: others', who look up the same.)
     def read(statement, keys)
+      binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
       @model.with_connection do |connection|
-        binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
-        options = { preparable: connection.prepared_statements, allow_retry: true }
-        Root.rows(@model, @model._query_by_sql(connection, statement.sql, binds, **options))
-      end
-    end
-
-    def share_out(rows, keys, by_key, found)
-      if by_key
-        at = @projection.columns.index(key_column)
-        rows.each { |row| found[row[at]] = [row] }
-      else
-        rows.each { |row| (found[keys[row.last - 1]] ||= []) << row }
+        connection.pipeloader_look_up(statement.sql, "#{@model.name} Load", binds, keys, pure: statement.pure) do |result|
+          result.rows.group_by { |row| row[statement.at] }
+        end
       end
     end
 
@@ -137,18 +128,18 @@ module Pipeloader
     end
 
     def for_keys(connection)
-      sql, = compile(@projection.narrow(@model.unscoped), connection)
+      sql, _, pure = compile(@projection.narrow(@model.unscoped), connection)
       key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
-      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], true)
+      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], @projection.columns.index(key_column), pure)
     end
 
     def for_each_key(connection)
       relation = relation_with(key = ActiveRecord::StatementCache::Substitute.new)
       raise Unfit unless @projection.narrows?(relation)
 
-      sql, binds = compile(@projection.narrow(relation), connection)
+      sql, binds, pure = compile(@projection.narrow(relation), connection)
       at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
-      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, false)
+      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, -1, pure)
     end
 
     # The association's, as it is read for an owner.
@@ -160,9 +151,13 @@ module Pipeloader
     end
 
     # With all binds as parameters, whether or not statements are prepared.
+    #
+    # @return [Array(String, Array, Boolean)] SQL, binds, and whether it is pure, as Read's
     def compile(relation, connection)
       collector = Arel::Collectors::Composite.new(Arel::Collectors::SQLString.new, Arel::Collectors::Bind.new)
-      connection.visitor.compile(relation.arel.ast, collector)
+      collector.retryable = true
+      sql, binds = connection.visitor.compile(relation.arel.ast, collector)
+      [sql, binds, collector.retryable || Read.pure_text?(sql)]
     end
   end
 end

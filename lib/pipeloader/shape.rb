@@ -49,19 +49,21 @@ module Pipeloader
     end
 
     class << self
-      # +sql+ for each of many values of one parameter, which come as an array: the first parameter, the others behind it.
+      # +sql+ for each of many values of one parameter, which come as an array: the first parameter, the others behind it. Each
+      # row's last column is the value.
       #
       # @param at [Integer] which parameter, by index
       # @param array [String] SQL of the values: "$1::bigint[]"
       def for_each_key(sql, at, array)
         alone = renumber(sql) { |index| index == at ? "pipeloader_keys.pipeloader_1" : "$#{index < at ? index + 2 : index + 1}" }
-        for_each(alone, array, ["pipeloader_1"])
+        for_each(alone, array, ["pipeloader_1"], told_by: "pipeloader_1")
       end
 
       # @param arrays [String] SQL of the values, an array for each of +names+
-      def for_each(sql, arrays, names)
+      # @param told_by [String] what comes with each row: by default, how many values were before
+      def for_each(sql, arrays, names, told_by: "pipeloader_n")
         <<~SQL
-          SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_n
+          SELECT pipeloader_rows.*, pipeloader_keys.#{told_by}
           FROM unnest(#{arrays}) WITH ORDINALITY AS pipeloader_keys(#{names.join(", ")}, pipeloader_n),
           LATERAL (SELECT * FROM (
           #{sql}
