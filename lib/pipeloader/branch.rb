@@ -33,9 +33,12 @@ module Pipeloader
       @below = @plan.links.map { |link| Branch.new(link.plan, link, self) }
     end
 
-    # Reads its rows, for all owners at once.
-    def read
-      @by_key = @link.read(@owners.rows)
+    # @return [Array(Lookup, Array)] what its rows are found by, and the keys of all owners
+    def wanted = [@link.lookup, @keys = @link.keys(@owners.rows)]
+
+    # @param found [Hash{Object => Array<Array>}] the rows of these owners, and others maybe, by key
+    def take_own(found)
+      @by_key = found.slice(*@keys)
       take(@by_key.values.flatten(1))
     end
 

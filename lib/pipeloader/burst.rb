@@ -187,14 +187,14 @@ module Pipeloader
     # Equal reads become one statement, where that can't be noticed.
     def statements_for(reads)
       names = {}
-      twins = {} # {identity => Statement}
+      twins = {} # {key => Statement}
       reads.each_with_object([]) do |read, statements|
         # What it does, or waits for, those that come after it may see.
         twins.delete_if { |_, statement| !statement.reads.first.cached? } unless read.pure?
-        twin = twins[identity = read.identity]
+        twin = twins[key = read.key]
         next twin.share(read) if twin && read.shareable?
 
-        statements << (twins[identity] = statement_for(read, names))
+        statements << (twins[key] = statement_for(read, names))
       end
     end
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Reads what a Plan needs, level by level, and builds the response from it. All reads of a level are parked side by side, each
-  # in a fiber of its own, so that they share a burst with one another and with what other fields read.
+  # Reads what a Plan needs, level by level, and builds the response from it. All reads of a level share a burst, with one another
+  # and with what other fields read.
   class Harvest
     #: (ResolverFiber, GraphQL::Query::Context) -> void
     def initialize(fiber, context)
@@ -22,7 +22,7 @@ module Pipeloader
     def read(root)
       level = root.branches
       until level.empty?
-        @fiber.side_by_side(level, &:read)
+        level.zip(@fiber.look_up(level.map(&:wanted))) { |branch, found| branch.take_own(found) }
         level = level.flat_map(&:branches)
       end
     end

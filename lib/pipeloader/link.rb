@@ -29,14 +29,17 @@ module Pipeloader
     # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
+    # @return [Lookup] of the rows that it leads to
+    attr_reader :lookup
+
     # @param rows [Array<Array>] of owners
-    # @return [Hash{Object => Array<Array>}] the rows of each, by its key
-    def read(rows)
+    # @return [Array] what is to be looked up for them
+    def keys(rows)
       keys = rows.map { |row| row[@index] }
       keys.uniq!
       raise Unfit if keys.compact! && asks_for_null?
 
-      keys.empty? ? {} : @lookup.call(keys)
+      keys
     end
 
     # @param branch [Branch] of the owner

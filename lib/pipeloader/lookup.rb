@@ -76,24 +76,24 @@ module Pipeloader
     # @param keys [Array] of the owners, no two the same
     # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
     def call(keys)
+      return {} if keys.empty?
+
       statement = @model.with_connection { |connection| statement(connection) }
-      keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some).slice(*some)) }
+      keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some)) }
     end
 
-    # SQL whose first parameter is the keys, the other binds, where in a row the owner's key is, and whether it may be sent once
-    # for several, or twice for one.
-    Asked = Struct.new(:sql, :binds, :at, :pure)
+    # SQL whose first parameter is the keys, the other binds, and where in a row the owner's key is.
+    Asked = Struct.new(:sql, :binds, :at)
     private_constant :Asked
 
     private
 
-    # (There may be more keys in it: others', who look up the same.)
     def read(statement, keys)
-      binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
       @model.with_connection do |connection|
-        connection.pipeloader_look_up(statement.sql, "#{@model.name} Load", binds, keys, pure: statement.pure) do |result|
-          result.rows.group_by { |row| row[statement.at] }
-        end
+        binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
+        options = { preparable: connection.prepared_statements, allow_retry: true }
+        rows = Root.rows(@model, @model._query_by_sql(connection, statement.sql, binds, **options))
+        rows.group_by { |row| row[statement.at] }
       end
     end
 
@@ -128,18 +128,18 @@ module Pipeloader
     end
 
     def for_keys(connection)
-      sql, _, pure = compile(@projection.narrow(@model.unscoped), connection)
+      sql, = compile(@projection.narrow(@model.unscoped), connection)
       key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
-      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], @projection.columns.index(key_column), pure)
+      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], @projection.columns.index(key_column))
     end
 
     def for_each_key(connection)
       relation = relation_with(key = ActiveRecord::StatementCache::Substitute.new)
       raise Unfit unless @projection.narrows?(relation)
 
-      sql, binds, pure = compile(@projection.narrow(relation), connection)
+      sql, binds = compile(@projection.narrow(relation), connection)
       at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
-      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, -1, pure)
+      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, -1)
     end
 
     # The association's, as it is read for an owner.
@@ -151,13 +151,9 @@ module Pipeloader
     end
 
     # With all binds as parameters, whether or not statements are prepared.
-    #
-    # @return [Array(String, Array, Boolean)] SQL, binds, and whether it is pure, as Read's
     def compile(relation, connection)
       collector = Arel::Collectors::Composite.new(Arel::Collectors::SQLString.new, Arel::Collectors::Bind.new)
-      collector.retryable = true
-      sql, binds = connection.visitor.compile(relation.arel.ast, collector)
-      [sql, binds, collector.retryable || Read.pure_text?(sql)]
+      connection.visitor.compile(relation.arel.ast, collector)
     end
   end
 end

@@ -66,17 +66,8 @@ module Pipeloader
 
     def prepared? = @prepared
 
-    # What a Lookup asks for, its first parameter; nil in any other read.
-    #
-    #: () -> Array[untyped]?
-    attr_accessor :keys
-
-    # Reads with equal identities are one statement, if both are shareable.
-    def identity
-      return [@sql, :keys, @params.drop(1)] if keys
-
-      @params.empty? ? @sql : [@sql, @params]
-    end
+    # Reads with equal keys are one statement, if both are shareable.
+    def key = @params.empty? ? @sql : [@sql, @params]
 
     # Whether one result may answer several equal reads of a level. Where the query cache is on, it does so anyway.
     def shareable? = cached? || pure?

@@ -174,6 +174,23 @@ module Pipeloader
       outcomes.map(&:value)
     end
 
+    # Looks up along with all other fibers that look up the same: they come to it first.
+    #
+    # @param wanted [Array(Lookup, Array)] each with its keys
+    # @return [Array<Hash{Object => Array<Array>}>] for each, the rows by key; there may be more keys than were asked for
+    def look_up(wanted)
+      return wanted.map { |lookup, keys| lookup.call(keys) } unless parks?
+
+      batches = wanted.map { |lookup, keys| @run.batch(lookup).add(keys) }
+      @loader.yield(nil)
+      @loader.yield(nil) until @loader.pipeloader_queued.zero? || saturated?
+      side_by_side(batches.reject(&:begun?), &:read)
+      @loader.yield(nil) until batches.all?(&:read?)
+      batches.map(&:rows)
+    ensure
+      batches&.each(&:close)
+    end
+
     # What a block returned, or that it can't be done.
     Outcome = Struct.new(:returned, :error) do
       def self.of
@@ -186,7 +203,6 @@ module Pipeloader
 
       def value = error ? raise(error) : returned
     end
-    private_constant :Outcome
 
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
     # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.
@@ -228,10 +244,10 @@ module Pipeloader
     private
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
-    # still queued are waited for; unless the limit of fibers is what keeps them there.
+    # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches.
     def let_others_gather(read)
       @loader.yield(nil)
-      @loader.yield(nil) until read.answered? || @loader.pipeloader_queued.zero? || saturated?
+      @loader.yield(nil) until read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?)
     end
 
     # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)

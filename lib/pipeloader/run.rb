@@ -22,6 +22,7 @@ module Pipeloader
       @steps = 0
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # jobs that may never be begun
+      @batches = {}.compare_by_identity # {Lookup => Batch}: they are being gathered
     end
 
     # It has ended, if by an exception then with fibers that nobody will wake.
@@ -46,6 +47,12 @@ module Pipeloader
 
       @line.insert(@line.bsearch_index { |other| other.compare(job) <= 0 } || @line.size, job)
     end
+
+    # @return [Batch] that is being gathered for +lookup+
+    def batch(lookup) = @batches[lookup] ||= Batch.new(lookup) { @batches.delete(lookup) }
+
+    # Whether any is yet to be read.
+    def batches? = @batches.any?
 
     def reserve(job) = @reserved[job] = true
 

@@ -15,10 +15,9 @@ module Pipeloader
     PREPARED_ROWS = %i[preparation rows].freeze
     DESCRIBED_ROWS = %i[rows description].freeze
     PREPARED_DESCRIBED_ROWS = %i[preparation rows description].freeze
-    ENCODER = PG::TextEncoder::Array.new
-    private_constant :ENCODER, :ROWS, :PREPARED_ROWS, :DESCRIBED_ROWS, :PREPARED_DESCRIBED_ROWS
+    private_constant :ROWS, :PREPARED_ROWS, :DESCRIBED_ROWS, :PREPARED_DESCRIBED_ROWS
 
-    attr_reader :sql, :name, :reads, :result, :error
+    attr_reader :sql, :params, :name, :reads, :result, :error
 
     # What the server says of the SQL, if it was asked: {types: OIDs of its parameters, columns: their names}
     Description = Struct.new(:types, :columns)
@@ -67,16 +66,7 @@ module Pipeloader
     # A second read that this statement answers. ActiveRecord clears each result that it has read: this one must last.
     def share(read)
       @reads << read
-      @params = nil if read.keys
     end
-
-    # (Those of several Lookups ask for the keys of all.)
-    def params
-      @params ||= [ENCODER.encode(@reads.flat_map(&:keys).uniq, Encoding::UTF_8), *@reads.first.params.drop(1)]
-    end
-
-    # What the block makes of the result: once, for all reads.
-    def once = @made ||= yield
 
     # Whether +result+ can be the next that belongs to this statement.
     def expects?(result)
@@ -171,7 +161,7 @@ module Pipeloader
 
     # Bytes on their way to the server, roughly: for the bound on what waits to be written.
     def bytesize
-      params.sum(@name ? 32 : @sql.bytesize) do |param|
+      @params.sum(@name ? 32 : @sql.bytesize) do |param|
         param = param[:value] if param.is_a?(Hash)
         param.is_a?(String) ? param.bytesize : 8
       end

@@ -114,26 +114,6 @@ module Pipeloader
         end
       end
 
-      # As select_all, for a Lookup, but past the query cache. Those of a level that ask in the same words are one statement,
-      # whatever their keys are, and what the block makes of its result is for all of them.
-      #
-      # @param binds [Array] the first is +keys+
-      # @param pure [Boolean] as Read's
-      # @yield [ActiveRecord::Result] for these keys, and others maybe
-      def pipeloader_look_up(sql, name, binds, keys, pure:)
-        fiber = ResolverFiber.current
-        fiber.response.meet(self)
-        if fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
-          return yield(select_all(sql, name, binds, preparable: prepared_statements, allow_retry: pure))
-        end
-
-        read = pipeloader_read(sql, name, binds, type_casted_binds(binds), prepared_statements, pure, true)
-        read.keys = keys
-        fiber.park(read)
-        made = -> { yield(fiber.replay(read) { select(sql, name, binds, prepare: prepared_statements, allow_retry: pure) }) }
-        read.statement ? read.statement.once(&made) : made.call
-      end
-
       # @return [Array] its SQL, its binds, and whether it may be prepared and sent twice
       def pipeloader_sql_of(relation) = to_sql_and_binds(relation.arel)
 
@@ -378,12 +358,12 @@ module Pipeloader
         nil
       end
 
-      def pipeloader_read(sql, name, binds, params, preparable, allow_retry, uncached) # rubocop:disable Metrics/ParameterLists
+      def pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked) # rubocop:disable Metrics/ParameterLists
         Read.new(
           adapter: self, name: name, binds: binds, params: params, preparable: preparable,
           sql: ActiveRecord.query_transformers.empty? ? sql : pipeloader_transform(sql),
           prepared: prepared_statements && preparable && (PREPARES_WITHOUT_BINDS || binds.any?),
-          retryable: allow_retry, cached: query_cache_enabled && !uncached
+          retryable: allow_retry, cached: query_cache_enabled && !locked
         )
       end
 

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The keys that the plans of one level look up in the same way, wherever in the response they are. The first of their fibers
+  # that wakes, when graphql-ruby has come to all that it can come to, reads for all.
+  class Batch
+    # The block is called when no more keys are taken.
+    #
+    #: (Lookup) { () -> void } -> void
+    def initialize(lookup, &closed)
+      @lookup = lookup
+      @closed = closed
+      @keys = []
+    end
+
+    def add(keys)
+      @keys.concat(keys)
+      self
+    end
+
+    # It takes no more keys.
+    def close
+      @closed&.call
+      @closed = nil
+    end
+
+    def begun? = @begun
+
+    # Reads, unless another fiber has begun to.
+    def read
+      return if @begun
+
+      @begun = true
+      close
+      @outcome = ResolverFiber::Outcome.of { @lookup.call(@keys.uniq) }
+    end
+
+    def read? = !@outcome.nil?
+
+    # @return [Hash{Object => Array<Array>}] by the owner's key; raises what the Lookup has raised
+    def rows = @outcome.value
+  end
+end
