@@ -211,6 +211,8 @@ class PlanSharedTest < PlanTest
     field :found, PlanTypes::Comment
     field :listed, [PlanTypes::Comment], null: false
     field :quoted, [PlanTypes::Comment], null: false
+    field :count, Integer, null: false
+    def count = object.comments.count
     def recent = object.comments.order(id: :desc).limit(2)
     def found = ::Comment.find_by(post_id: object.id)
     def listed = ::Comment.where(post_id: object.id).order(:id).to_a
@@ -233,6 +235,7 @@ class PlanSharedTest < PlanTest
     nodes: ["{ connection(first: 6) { nodes { title author { name } comments { body commenter { name } } lastComment { id } } } }", [1, 3, 1]],
     edges: ["{ connection(first: 6) { edges { cursor node { title author { name } comments { body commenter { name } } lastComment { id } } } } }", [1, 3, 1]],
     both: ["{ connection(first: 6) { edges { node { author { name } } } nodes { a: author { name } } pageInfo { hasNextPage } } }", [1, 1]],
+    beside_reads: ["{ posts { count } connection(first: 3) { edges { node { author { name } comments { body } } } } more: posts { count } }", [2, 3]],
     relations: ["{ posts { recent { body commenter { name } } } }", [1, 1, 1]],
     quoted: ["{ posts { quoted { body commenter { name profile { bio } } } } }", [1, 1, 1, 1]],
     records: ["{ posts { found { body commenter { name } } } }", [1, *READS, 1]],
