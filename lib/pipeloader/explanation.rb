@@ -62,7 +62,7 @@ module Pipeloader
 
     private
 
-    def fields = @fields ||= @errors ? [] : below(@query.root_type, [@query.selected_operation], nil)
+    def fields = @fields ||= @errors ? [] : below(@query.root_type_for_operation("query"), [@query.selected_operation], nil)
 
     # @param inherited [true, Array<Partial>, nil] true below a plan; what is known of the object that they are of
     def below(type, nodes, inherited)
