@@ -36,6 +36,9 @@ module Pipeloader
     # @return [Array(Lookup, Array)] what its rows are found by, and the keys of all owners
     def wanted = [@link.lookup, @keys = @link.keys(@owners.rows)]
 
+    # @return [GraphQL::Schema::Field, nil] that its rows are for
+    def field = @link.field
+
     # @param found [Hash{Object => Array<Array>}] the rows of these owners, and others maybe, by key
     def take_own(found)
       @by_key = found.slice(*@keys)

@@ -8,6 +8,7 @@ module Pipeloader
     def initialize(fiber, context)
       @fiber = fiber
       @context = context
+      @trace = FieldTrace.of(context.query)
     end
 
     # @param value as Root takes it
@@ -22,7 +23,7 @@ module Pipeloader
     def read(root)
       level = root.branches
       until level.empty?
-        level.zip(@fiber.look_up(level.map(&:wanted))) { |branch, found| branch.take_own(found) }
+        level.zip(@fiber.look_up(level.map(&:wanted))) { |branch, found| told(branch.field) { branch.take_own(found) } }
         level = level.flat_map(&:branches)
       end
     end
@@ -37,6 +38,8 @@ module Pipeloader
     end
 
     private
+
+    def told(field, &block) = @trace && field ? @trace.over(field, &block) : yield
 
     def fitting
       yield

@@ -3,7 +3,7 @@
 module Pipeloader
   # An association that a Plan follows, and the plan for the records that it brings.
   class Link
-    attr_reader :key, :plan, :name
+    attr_reader :key, :field, :plan, :name
 
     # @return [Integer] its place among its plan's links
     attr_accessor :at
@@ -13,9 +13,10 @@ module Pipeloader
     # @param key [String] in the response
     # @param index [Integer] of the owner's key in its rows
     # @param nullable [Boolean] whether the field may be null, where there is none
-    #: (String, ActiveRecord::Reflection::AbstractReflection, Lookup, Integer, Plan, nullable: bool) -> void
-    def initialize(key, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
+    # @param field [GraphQL::Schema::Field, nil] of the owner's type; nil where graphql-ruby itself has come to it
+    def initialize(key, field, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
       @key = key
+      @field = field
       @reflection = reflection
       @name = reflection.name
       @many = reflection.collection?

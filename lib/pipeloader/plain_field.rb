@@ -45,6 +45,7 @@ module Pipeloader
 
     # (A connection's arguments, and its lookahead, are its extension's.)
     def configured
+      return "`trace: true`" if @field.trace && @field.type.unwrap.kind.leaf?
       return "it is introspection" if @field.introspection? || @field.dynamic_introspection
       return "it reads a key of a Hash" unless @field.hash_key.equal?(SAMPLE.hash_key) && @field.dig_keys.nil?
       return "extras #{extras.join(", ")}" if extras.any?

@@ -107,7 +107,7 @@ module Pipeloader
       lookup = Lookup.new(reflection, plan.projection)
       stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
       Part.new([owners_key], lambda do |columns|
-        Link.new(key, reflection, lookup, columns.index(owners_key), plan, nullable: !field.type.non_null?)
+        Link.new(key, field, reflection, lookup, columns.index(owners_key), plan, nullable: !field.type.non_null?)
       end)
     end
 

@@ -3,12 +3,8 @@
 module Pipeloader
   # The Plans of one Operation: one for each place of the document, and model whose records come there.
   class Plans
-    # What a tracer may do at every field, which with a plan it wouldn't see. (`objects` is asked of it from graphql 2.6 on.)
-    HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects] &
-             GraphQL::Tracing::Trace.public_instance_methods).freeze
     # What the values of a relation may raise where they are cast, and what the server says; graphql-ruby is to see it.
     FORESEEN = [Unfit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
-    private_constant :HOOKS
 
     class << self
       # @param query [GraphQL::Query]
@@ -17,15 +13,11 @@ module Pipeloader
         operation = Operation.of(query)
         return unless operation&.schema&.pipeloader_compiles?
 
-        operation.plans unless operation.foreign_directives? || watched?(query.current_trace)
+        operation.plans unless operation.foreign_directives? || FieldTrace.of_each?(query.current_trace)
       end
 
       # Whether somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
       def interrupted?(error) = error.is_a?(ActiveRecord::StatementInvalid) && error.cause.nil?
-
-      private
-
-      def watched?(trace) = HOOKS.any? { |name| !trace.method(name).owner.equal?(GraphQL::Tracing::Trace) }
     end
 
     alias inspect to_s
@@ -116,7 +108,7 @@ module Pipeloader
       return unless (plan = at(Planner.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.new(reflection, plan.projection)
-      link = Link.new(nil, reflection, lookup, 0, plan, nullable: false)
+      link = Link.new(nil, nil, reflection, lookup, 0, plan, nullable: false)
       link if lookup.narrows? && !link.leads_back?
     end
 

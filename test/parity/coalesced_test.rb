@@ -175,7 +175,7 @@ class CoalescedTest < PipeloaderTest
   def test_ranges_stay_single
     assert_single([1, 2, 3]) { |id| Post.where(id: id..).sort_by(&:id) }
     assert_single([1, 2, 3]) { |id| Post.where.not(id: id).order(:likes).sort_by(&:id) }
-    assert_single([1, 2, 3]) { |id| ask("SELECT id FROM posts WHERE id = $1 OR id > $1", id) }
+    assert_single([1, 2, 3]) { |id| ask("SELECT id FROM posts WHERE id = $1 OR id > $1 ORDER BY 1", id) }
     assert_single([[1, 2], [3, 4]]) { |ids| Post.where.not(id: ids).sort_by(&:id) }
     assert_one([[1, 2], [3, 4]]) { |ids| Post.where(id: ids).order(:id).to_a }
     assert_one([1, 2, 3]) { |id| Post.where(author_id: id).where("likes > 2").to_a }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/plans"
+require_relative "../support/plan_types"
 
 # Everything by which an application can have a word in what a field answers: each breaks one condition under which a plan may do
 # without it, in a way that another answer comes of it, and graphql-ruby has to do it. What is selected beside it shows that without
@@ -255,6 +256,49 @@ class PlanChecklistTest < PlanTest
       schemas.last.execute("{ them { title } }")
       assert_equal plain, seen.size
       assert_operator plain, :>=, 12
+    end
+  end
+
+  # What graphql-ruby has for monitoring.
+  SpyTrace = GraphQL::Tracing::MonitorTrace.create_module("spy")
+  module SpyTrace
+    SEEN = [] # rubocop:disable Style/MutableConstant
+
+    class SpyMonitor < GraphQL::Tracing::MonitorTrace::Monitor
+      include GraphQL::Tracing::MonitorTrace::Monitor::GraphQLSuffixNames
+      def instrument(*) = yield
+
+      class Event < GraphQL::Tracing::MonitorTrace::Monitor::Event
+        def start = SEEN << [:start, @monitor.name_for(keyword, object)]
+        def finish = SEEN << [:finish, @monitor.name_for(keyword, object)]
+      end
+    end
+  end
+
+  def spied(fields: {}, **options)
+    post = type("Post") { field :title, String, **fields; field :author, PlanTypes::User; field :comments, [PlanTypes::Comment] }
+    schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { trace_with(SpyTrace, **options) }
+    schemas.map do |schema|
+      SpyTrace::SEEN.clear
+      records = instantiated { schema.execute("{ them { title author { name } comments { body commenter { name } } } }") }
+      [SpyTrace::SEEN.tally.select { |(_, name), _| name.end_with?("Query.them.graphql") || name.match?(/\A(Post|Comment|User)\.(?!authorized)/) }, records]
+    end
+  end
+
+  def test_monitoring
+    (plain,), (piped, records) = spied
+    assert_empty records
+    assert_equal plain.keys.sort, piped.keys.sort
+    assert_operator plain[[:start, "Post.author.graphql"]], :>, 1
+    assert_equal [1], piped.values.uniq
+  end
+
+  # (A field that lets others go on is told of twice, as with any dataloader.)
+  def test_monitoring_of_scalars
+    [{ trace_scalars: true }, { fields: { trace: true } }].each do |options|
+      (plain,), (piped,) = spied(**options)
+      assert_equal plain.keys.sort, piped.keys.sort
+      assert_equal [12, 12], [plain, piped].map { |it| it[[:start, "Post.title.graphql"]] }
     end
   end
 

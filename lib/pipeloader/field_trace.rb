@@ -1,0 +1,52 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A query's trace, as far as it looks at fields. What an application's own does at a field can't be known: it is to see each.
+  # Those that graphql-ruby makes for monitoring (AppSignal, Datadog, New Relic, Prometheus, Scout, Sentry, StatsD) measure the
+  # fields that bring objects, and are told of a plan's once for all objects, as Execution::Next tells of all fields.
+  class FieldTrace
+    # (`objects` is asked of it from graphql 2.6 on.)
+    HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects] &
+             GraphQL::Tracing::Trace.public_instance_methods).freeze
+    MONITORS = GraphQL::Tracing::MonitorTrace.method(:create_module).source_location.first
+    NO_ARGUMENTS = {}.freeze
+    private_constant :HOOKS, :MONITORS, :NO_ARGUMENTS
+
+    class << self
+      # Whether it has to see each field.
+      def of_each?(trace)
+        trace.instance_variable_get(:@trace_scalars) || HOOKS.any? { |name| someones?(trace.method(name)) }
+      end
+
+      # @param query [GraphQL::Query]
+      # @return [FieldTrace, nil] nil if nobody looks
+      def of(query)
+        trace = query.current_trace
+        new(trace, query) unless trace.method(:begin_execute_field).owner.equal?(GraphQL::Tracing::Trace)
+      end
+
+      private
+
+      def someones?(method)
+        until method.nil? || method.owner.equal?(GraphQL::Tracing::Trace)
+          return true unless method.source_location&.first == MONITORS
+
+          method = method.super_method
+        end
+      end
+    end
+
+    def initialize(trace, query)
+      @trace = trace
+      @query = query
+    end
+
+    # Tells of +field+ around the block.
+    def over(field)
+      @trace.begin_execute_field(field, nil, NO_ARGUMENTS, @query)
+      yield
+    ensure
+      @trace.end_execute_field(field, nil, NO_ARGUMENTS, @query, nil)
+    end
+  end
+end
