@@ -166,6 +166,7 @@ require "pipeloader/statement"
 require "pipeloader/result_sizes"
 ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/shape"
+  require "pipeloader/literals"
   require "pipeloader/type_lookup"
   require "pipeloader/coalescing"
   require "pipeloader/coalesced"

@@ -215,7 +215,7 @@ module Pipeloader
     def register(statements)
       statements.each do |statement|
         @adapter.pipeloader_register_statement(statement.sql, statement.name) if statement.prepared?
-        @adapter.pipeloader_learn_shape(statement) if statement.description
+        @adapter.pipeloader_learn_shape(statement) if statement.description || statement.undescribed?
         @adapter.pipeloader_forget_statement(statement.sql) if statement.spoiled? && statement.name
       end
     end

@@ -22,8 +22,8 @@ module Pipeloader
     private_constant :CHECKED_ROWS, :UNSUITABLE
 
     class << self
-      # Whether +statement+ may be part of one: an array of its parameters must be written as each by itself would be.
-      def takes?(statement) = statement.coalesces? && statement.params.all? { |value| encodable?(value) }
+      # Whether what asks with these +params+ may be part of one: in an array they must be written as each by itself would be.
+      def takes?(params) = params.all? { |value| encodable?(value) }
 
       private
 

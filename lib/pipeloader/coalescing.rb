@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Which statements of a burst become one: those of one SQL text, between any two that aren't pure.
+  # Which statements of a burst become one: those of one SQL text, between any two that aren't pure; and of those that are left
+  # over, which differ but in values that are written into their texts.
   class Coalescing
     # @param adapter [ActiveRecord::ConnectionAdapters::PostgreSQLAdapter] keeps the Shapes
     def initialize(adapter)
@@ -16,7 +17,8 @@ module Pipeloader
       @unknown_types = []
       # (What isn't pure stays where it is, and what comes after it, after it.)
       statements.slice_when { |one, other| !one.pure? || !other.pure? }.each do |among|
-        among.group_by(&:sql).each_value { |alike| put_together(alike) if alike.size >= Coalesced::WORTH }
+        alone = among.group_by(&:sql).each_value.flat_map { |alike| alike.size >= Coalesced::WORTH ? put_together(alike) : alike }
+        lift_literals(alone) if alone.size >= Coalesced::WORTH
       end
       sent = @instead.empty? ? statements : statements.map { |statement| @instead.fetch(statement, statement) }.uniq
       @unknown_types.empty? ? sent : [*sent, TypeLookup.new(@unknown_types.uniq, @adapter.pipeloader_array_types)]
@@ -24,32 +26,51 @@ module Pipeloader
 
     private
 
+    # @return [Array] none: what isn't put together now, isn't for its values
     def put_together(statements)
-      shape = shape_of(statements.first) or return
-      statements.select { |statement| Coalesced.takes?(statement) }.each_slice(most_of(statements.first)) do |parts|
-        whole = whole_of(parts, shape) if parts.size >= Coalesced::WORTH
+      shape = @adapter.pipeloader_shape(statements.first.sql)
+      if shape.nil? || shape.name != statements.first.name then statements.first.describe
+      elsif known?(shape) then share_out(statements, shape, &:params)
+      end
+      []
+    end
+
+    def lift_literals(statements)
+      alike = statements.select { |statement| statement.coalesces? && statement.literals }.group_by { |it| it.literals.key }
+      alike.each_value do |them|
+        next if them.size < Coalesced::WORTH
+
+        literals = them.first.literals
+        shape = @adapter.pipeloader_shape(literals.sql)
+        if shape.nil? then them.first.describe(literals.sql)
+        elsif shape.name.nil? && known?(shape) && literals.fit?(shape.types)
+          share_out(them, shape) { |it| it.literals.params }
+        end
+      end
+    end
+
+    def known?(shape)
+      return false unless shape.wraps?
+
+      @unknown_types.concat(shape.unknown_types)
+      shape.unknown_types.empty?
+    end
+
+    def share_out(statements, shape, &params)
+      statements.select { |it| it.coalesces? && Coalesced.takes?(params.call(it)) }.each_slice(most_of(shape)) do |parts|
+        whole = whole_of(parts, shape, parts.map(&params)) if parts.size >= Coalesced::WORTH
         parts.each { |part| @instead[part] = whole } if whole
       end
     end
 
-    # @return [Shape, nil] nil if it isn't known, or can't be wrapped
-    def shape_of(statement)
-      shape = @adapter.pipeloader_shape(statement.sql)
-      return statement.describe && nil unless shape && shape.name == statement.name
-      return unless shape.wraps?
-
-      @unknown_types.concat(shape.unknown_types)
-      shape if shape.unknown_types.empty?
-    end
-
-    def most_of(statement)
-      known = @adapter.pipeloader_result_sizes.known(statement.sql) or return Coalesced::WORTH
+    def most_of(shape)
+      known = @adapter.pipeloader_result_sizes.known(shape.sql) or return Coalesced::WORTH
       (Coalesced::HELD / known).clamp(1, Coalesced::MOST)
     end
 
     # @return [Coalesced, nil]
-    def whole_of(parts, shape)
-      wrapped = shape.wrap(parts.map(&:params)) or return
+    def whole_of(parts, shape, params)
+      wrapped = shape.wrap(params) or return
       return Coalesced.new(shape, parts, wrapped) unless shape.name
 
       name = @adapter.pipeloader_statement_name(wrapped.sql)

@@ -32,9 +32,12 @@ module Pipeloader
     # Where a parameter may differ, in SQL that reads from a table.
     KEYS = /(?:(?<![<>!~])=\s*|\b(?:limit|offset)\s+)\$(\d+)\b|(?<!not )\bin\s*\(((?:\$\d+(?:\s*,\s*)?)+)\)/i
     WORD = /\A[[:alpha:]_][[:alnum:]_]*\z/
-    private_constant :ARRAYS, :TOKEN, :ALONE, :KEYS, :WORD
+    private_constant :ARRAYS, :ALONE, :KEYS, :WORD
 
-    attr_reader :sql, :name, :description
+    # Of SQL that the server won't describe.
+    UNKNOWN = Statement::Description.new([].freeze, [].freeze).freeze
+
+    attr_reader :sql, :name, :description, :types
 
     # @param name [String, nil] under which +sql+ is prepared: it stays what it is as long as the server knows it
     # @param description [Statement::Description]

@@ -13,9 +13,9 @@ module Pipeloader
     # What is answered, in order. (DESCRIBE is asked in the same Sync, so that a proxy can't hand it to another server.)
     ROWS = [:rows].freeze
     PREPARED_ROWS = %i[preparation rows].freeze
-    DESCRIBED_ROWS = %i[rows description].freeze
-    PREPARED_DESCRIBED_ROWS = %i[preparation rows description].freeze
-    private_constant :ROWS, :PREPARED_ROWS, :DESCRIBED_ROWS, :PREPARED_DESCRIBED_ROWS
+    DESCRIPTION = %i[description].freeze
+    PARSED_DESCRIPTION = %i[parsed description].freeze
+    private_constant :ROWS, :PREPARED_ROWS, :DESCRIPTION, :PARSED_DESCRIPTION
 
     attr_reader :sql, :params, :name, :reads, :result, :error
 
@@ -49,19 +49,35 @@ module Pipeloader
     #: (ResultSizes) -> Integer
     def size_by(sizes) = sizes.expect(@sql)
 
-    # Its result had +bytes+.
-    def tell_size(bytes, sizes) = sizes.remember(@sql, bytes)
+    # Its result had +bytes+. (What is asked for with other values will have as many.)
+    def tell_size(bytes, sizes) = sizes.remember(described_sql || @sql, bytes)
 
     # OIDs that the server is told; nil where it infers them.
     def types = nil
 
     # Asks for the types of the parameters, too.
-    def describe = @messages = @prepare ? PREPARED_DESCRIBED_ROWS : DESCRIBED_ROWS
+    #
+    # @param sql [String, nil] of other SQL, which will be parsed under no name
+    def describe(sql = nil)
+      @described_sql = sql
+      @messages = (@prepare ? PREPARED_ROWS : ROWS) + (sql ? PARSED_DESCRIPTION : DESCRIPTION)
+    end
 
     def describe? = @messages.last == :description
 
     # SQL that is to be parsed under no name, and described; nil where it's the statement itself.
-    def described_sql = nil
+    attr_reader :described_sql
+
+    # It was asked for, and the server has refused.
+    def undescribed? = describe? && answered? && !failed? && @description.nil?
+
+    # The same with values as parameters, that are written into it; nil if there are none.
+    #
+    #: () -> Literals?
+    def literals
+      @literals = Literals.of(@sql, @params) unless defined?(@literals)
+      @literals
+    end
 
     # A second read that this statement answers. ActiveRecord clears each result that it has read: this one must last.
     def share(read)
@@ -86,7 +102,7 @@ module Pipeloader
 
       failed = result.result_status == PG::PGRES_FATAL_ERROR
       @prepared = !failed if message == :preparation
-      @result = result if failed || message == :rows
+      @result = result if message == :rows || (failed && @result.nil?)
       @description = describing(result) if message == :description && !failed
     end
 

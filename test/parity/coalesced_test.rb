@@ -31,8 +31,6 @@ end
 class ReadFormsCoalescedUnpreparedTest < ReadFormsCase
   include CoalescedFromTwo
   include ReadFormsTwice
-  # (Here ActiveRecord writes most values into the SQL.)
-  def coalesced = ["count of a column"]
 
   def setup = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false)) }
   def teardown = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash) }
@@ -179,6 +177,39 @@ class CoalescedTest < PipeloaderTest
     assert_single([[1, 2], [3, 4]]) { |ids| Post.where.not(id: ids).sort_by(&:id) }
     assert_one([[1, 2], [3, 4]]) { |ids| Post.where(id: ids).order(:id).to_a }
     assert_one([1, 2, 3]) { |id| Post.where(author_id: id).where("likes > 2").to_a }
+  end
+
+  # Values that are written into the text.
+  def test_literals
+    assert_one([1, 2, 3]) { |id| Post.where("author_id = ?", id).order(:id).to_a }
+    assert_one(["user 1", "it's", "", "= 5", "user 3"]) { |name| User.where("name = ?", name).to_a }
+    assert_one([[1, 2], [3, 4], [5, 99]]) { |ids| Post.where("id IN (?)", ids).order(:id).to_a }
+    assert_one([1, 2, 3]) { |limit| connection.select_rows("SELECT id FROM posts ORDER BY id LIMIT #{limit}") }
+    assert_one([1, 2, 3]) { |id| Post.where(author_id: [1, 2, 3]).where("id = ?", id).to_a }
+    assert_one([1, 2, 3]) { |id| connection.select_rows("SELECT '= 5', \"id\" AS \"x = 6\", 'limit 7' FROM posts WHERE id = #{id}") }
+    assert_one([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id = '#{id}'::int") }
+    assert_one([1, 2, 3]) { |id| connection.select_rows("SELECT id, id = #{id} FROM posts WHERE id = #{id} + 1") }
+  end
+
+  # Where the value decides about the plan, or isn't what a parameter would be.
+  def test_literals_that_stay
+    assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id >= #{id} ORDER BY id") }
+    assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id NOT IN (#{id}, 1) ORDER BY id") }
+    assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id = #{id}.0") }
+    assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id = -#{id}") }
+    assert_single([1, 2, 3]) { |id| connection.select_all("SELECT id = #{id}e0 FROM posts WHERE id = 1") }
+    assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE title = E'post #{id}'") }
+    assert_single([1, 2, 3]) { |day| connection.select_rows("SELECT 1 FROM posts WHERE date '2024-01-01' = date '2024-01-0#{day}'") }
+    assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE title = 'post '\n'#{id}'") }
+    assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id /* = #{id} */ FROM posts WHERE title = 'post 1'") }
+    assert_single([16_777_215, 16_777_216, 16_777_217]) { |n| connection.select_rows("SELECT n FROM (SELECT 16777216::real AS n) m WHERE n = #{n}") }
+  end
+
+  def test_literals_that_the_server_refuses
+    assert_alike([1, "'one'", 10**17, 3]) { |value| connection.select_rows("SELECT id FROM posts WHERE likes = #{value}") }
+    assert_alike(%w[1 2 x]) { |value| connection.select_rows("SELECT id FROM posts WHERE id = '#{value}'") }
+    assert_alike([1, 2, 3]) { |value| connection.select_rows("SELECT 1 = #{value}, pg_typeof(likes = #{value}) FROM posts ORDER BY id LIMIT 1") }
+    assert_single([1, 2, 3]) { |value| connection.select_rows("SELECT count(*) FROM no_such_table WHERE id = #{value}") }
   end
 
   # Names of ours, quotes, parameters in strings, comments.

@@ -138,6 +138,14 @@ class RandomTest < PipeloaderTest
     each_round { |random| assert_query(random, pair, around: QUERY_CACHE) }
   end
 
+  # Values are in the texts then.
+  def test_queries_without_prepared_statements
+    ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
+    each_round { |random| assert_query(random, pair, times: 3) }
+  ensure
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+
   # With a dataloader the serial order is another one: breadth first.
   def test_queries_of_a_schema_with_a_dataloader
     schemas = Schemas.make(pipeloader: ROOM) { use GraphQL::Dataloader }

@@ -274,7 +274,8 @@ module Pipeloader
       def pipeloader_learn_shape(statement)
         @pipeloader_shapes = {} if @pipeloader_shapes.nil? || @pipeloader_shapes.size >= SHAPES
         sql = statement.described_sql || statement.sql
-        @pipeloader_shapes[sql_key(sql)] = Shape.new(sql, statement.name, statement.description, pipeloader_array_types)
+        name = statement.name unless statement.described_sql
+        @pipeloader_shapes[sql_key(sql)] = Shape.new(sql, name, statement.description || Shape::UNKNOWN, pipeloader_array_types)
       end
 
       private
