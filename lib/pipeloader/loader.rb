@@ -96,16 +96,16 @@ module Pipeloader
     # How many jobs nobody has begun.
     def pipeloader_queued = pipeloader_queue.size
 
-    private
-
-    # AsyncDataloader keeps its jobs elsewhere, and begins all of them before any fiber goes on.
-    def pipeloader_queue = @pending_jobs || NO_JOBS
-
-    def pipeloader_job(work)
-      parent = ResolverFiber.current&.job
+    # @param parent [Job, nil] who asks for it
+    def pipeloader_job(work, parent = ResolverFiber.current&.job)
       # Jobs that no job asked for are the queries of a multiplex, and lazy values.
       index = parent ? parent.next_index : @pipeloader_roots = (@pipeloader_roots || 0) + 1
       Job.new(self, work, parent, index).tap { |job| @pipeloader_run&.add(job) }
     end
+
+    private
+
+    # AsyncDataloader keeps its jobs elsewhere, and begins all of them before any fiber goes on.
+    def pipeloader_queue = @pending_jobs || NO_JOBS
   end
 end

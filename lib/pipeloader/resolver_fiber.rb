@@ -155,22 +155,28 @@ module Pipeloader
       @loader.yield(nil) until @run.turn?(@job) || saturated?
     end
 
-    # Yields each of +values+, all but the first in fibers of their own, so that what they read is one burst. (Where no fiber can
-    # be begun for one, this one takes it: all others may be waiting for theirs just so.)
+    # Yields each of +values+, so that what they read is one burst: as soon as one parks, another fiber goes on with the rest.
+    # (Where no fiber can be begun, this one does: all others may be waiting for theirs just so.)
     #
     # @return [Array] what the block returned
     def side_by_side(values)
       return values.map { |value| yield(value) } if values.size < 2 || !parks?
 
-      outcomes = Array.new(values.size)
-      unbegun = (0...values.size).to_a
+      begun = done = 0
+      outcomes = []
+      parent = @job
+      successor = nil
       work = lambda do
-        index = unbegun.shift
-        outcomes[index] = Outcome.of { yield(values[index]) } if index
+        successor = nil
+        while (index = begun) < values.size
+          begun += 1
+          successor ||= @loader.pipeloader_job(work, parent).tap { |job| @loader.append_job(job) }
+          outcomes[index] = Outcome.of { yield(values[index]) }
+          done += 1
+        end
       end
-      (values.size - 1).times { @loader.append_job(&work) }
-      work.call
-      saturated? ? work.call || @loader.yield(nil) : @loader.yield(nil) until outcomes.all?
+      @loader.pipeloader_job(work, parent).call
+      saturated? ? work.call || @loader.yield(nil) : @loader.yield(nil) until done == values.size
       outcomes.map(&:value)
     end
 

@@ -4,9 +4,6 @@
 # GraphQL::Execution::Next. What the schemas leave open is settled as an application on its way to Next would do it: Next is
 # each schema's default, it has a GraphQL::Dataloader (Next's other way, depth first, ends differently where fields fail),
 # and a field whose type has a method of its name is `resolve_legacy_instance_method`.
-#
-# There, one fiber resolves a field for all objects, so that few reads gather yet: how many round trips an answer takes isn't
-# asserted, but that they are no more than without Pipeloader (see PipeloaderTest and AnswerTest).
 module Engine
   NAME = ENV.fetch("PIPELOADER_ENGINE", "interpreter")
   NEXT = NAME == "next"
@@ -17,20 +14,6 @@ module Engine
 
   # Tests that ask what Next doesn't do, by why.
   NOT_ON_NEXT = {
-    "counts bursts or what is in them" => %w[
-      BoundsTest#test_forty_thousand_items_with_a_read_each
-      CompanyTest#test_nested_execution_in_a_plain_schema CompanyTest#test_shape_of_bursts_with_sources
-      CountersTest#test_burst_event CountersTest#test_counters CountersTest#test_each_answer_counts_for_itself
-      CountersTest#test_sql_event_of_a_parked_read
-      DatabaseConnectionsTest#test_all_bursts_of_a_level_are_sent_before_any_is_waited_for
-      DatabaseConnectionsTest#test_two_databases_share_a_level
-      FiberIsolationTest#test_all_bursts_of_a_level_are_sent_before_any_is_waited_for
-      FiberIsolationTest#test_two_databases_share_a_level
-      HooksTest#test_visibility
-      InstrumentationTest#test_burst_event InstrumentationTest#test_counters_of_an_operation InstrumentationTest#test_log_line
-      InstrumentationTest#test_reads_say_which_burst_brought_them_and_how_long_they_waited
-      OutsideTest#test_query_cache_around_a_response
-    ],
     "Next loses fields that come after a list that fails as a whole, if they are resolved later (without Pipeloader, too)" => %w[
       ErrorsTest#test_in_a_transaction ErrorsTest#test_statement_invalid_fails_one_field FaultsTest#test_errors_in_the_answer
       PlanAssociationsTest#test_of_no_column

@@ -57,14 +57,12 @@ class PipeloaderTest < Minitest::Test
   end
 
   # The block must take exactly +count+ round trips: bursts, and statements that go alone. Where it doesn't, the message
-  # shows what went when. (Not on Execution::Next, see Engine.)
+  # shows what went when.
   #
   # @return [Array<Array<String>>] the SQL of each
   def assert_round_trips(count, message = nil, &block)
     take_first_alias
     trips = WireCounter.trips(aside = [], &block)
-    return trips.tap { pass } if Engine::NEXT
-
     assert_equal count, trips.size, "#{message}\n#{trips.map.with_index(1) { |trip, i| "#{i}: #{trip.join("\n   ")}" }.join("\n")}\nNot counted: #{aside.inspect}"
     trips
   end

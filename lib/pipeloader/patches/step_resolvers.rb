@@ -1,0 +1,71 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: GraphQL::Execution::FieldResolveStep (Execution::Next)
+    # Since:: graphql 2.6
+    # Why no public seam does it:: there one fiber calls a field's resolver for all objects, one after the other, and goes through
+    #   the lists that they return, so that each read would be alone in its burst.
+    # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`).
+    module StepResolvers
+      def build_results
+        fiber = ResolverFiber.current
+        pipeloader_load(fiber) if fiber && @field_results.size > 1 && @field_definition.type.list?
+        super
+      end
+
+      private
+
+      # A list that can't be loaded says so when graphql-ruby comes to it.
+      Unloaded = Struct.new(:outcome) do
+        def each = outcome.value
+      end
+      private_constant :Unloaded
+
+      def pipeloader_load(fiber)
+        unloaded = @field_results.each_index.select do |index|
+          ActiveRecord::Relation === @field_results[index] && !@field_results[index].loaded? # rubocop:disable Style/CaseEquality
+        end
+        fiber.side_by_side(unloaded) do |index|
+          outcome = ResolverFiber::Outcome.of { @field_results[index].load }
+          @field_results[index] = Unloaded.new(outcome) if outcome.error
+        end
+      end
+
+      def resolve_batch(objects, context, args_hash)
+        fiber = ResolverFiber.current
+        return super unless fiber && objects.size > 1
+
+        case @field_definition.execution_mode
+        when :direct_send, :resolve_each
+          pipeloader_each(fiber, objects) { |object| super([object], context, args_hash).first }
+        when :resolve_legacy_instance_method
+          pipeloader_each(fiber, pipeloader_graphql_objects(objects, context)) { |object| pipeloader_send(object, args_hash) }
+        else super
+        end
+      end
+
+      def pipeloader_each(fiber, objects)
+        fiber.side_by_side(objects) do |object|
+          set_current_field
+          yield(object)
+        ensure
+          set_current_field(nil) unless ResolverFiber.current.equal?(fiber)
+        end
+      end
+
+      # (Of the selection's own objects there is one each, for all fields.)
+      def pipeloader_graphql_objects(objects, context)
+        return @selections_step.graphql_objects if objects.equal?(@selections_step.objects)
+
+        objects.map { |object| @parent_type.scoped_new(object, context) }
+      end
+
+      def pipeloader_send(graphql_object, arguments)
+        graphql_object.public_send(@field_definition.execution_mode_key, **arguments)
+      rescue GraphQL::ExecutionError => e
+        e
+      end
+    end
+  end
+end
