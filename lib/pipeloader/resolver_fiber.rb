@@ -163,21 +163,27 @@ module Pipeloader
       return values.map { |value| yield(value) } if values.size < 2 || !parks?
 
       begun = done = 0
-      outcomes = []
+      results, errors = [], []
       parent = @job
-      successor = nil
       work = lambda do
-        successor = nil
+        @loader.append_job(@loader.pipeloader_job(work, parent)) if begun < values.size # (it may find nothing left)
         while (index = begun) < values.size
           begun += 1
-          successor ||= @loader.pipeloader_job(work, parent).tap { |job| @loader.append_job(job) }
-          outcomes[index] = Outcome.of { yield(values[index]) }
+          begin
+            results[index] = yield(values[index])
+          rescue StandardError => e
+            raise if e.is_a?(::Timeout::Error)
+
+            errors << [index, e]
+          end
           done += 1
         end
       end
       @loader.pipeloader_job(work, parent).call
       saturated? ? work.call || @loader.yield(nil) : @loader.yield(nil) until done == values.size
-      outcomes.map(&:value)
+      raise errors.min_by(&:first).last if errors.any?
+
+      results
     end
 
     # Looks up along with all other fibers that look up the same: they come to it first.

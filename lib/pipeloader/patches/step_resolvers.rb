@@ -37,20 +37,33 @@ module Pipeloader
         return super unless fiber && objects.size > 1
 
         case @field_definition.execution_mode
-        when :direct_send, :resolve_each
+        when :direct_send
+          pipeloader_each(fiber, objects) { |object| pipeloader_send(object, args_hash) }
+        when :resolve_each
           pipeloader_each(fiber, objects) { |object| super([object], context, args_hash).first }
         when :resolve_legacy_instance_method
-          pipeloader_each(fiber, pipeloader_graphql_objects(objects, context)) { |object| pipeloader_send(object, args_hash) }
+          pipeloader_each(fiber, pipeloader_graphql_objects(objects, context)) { |object| pipeloader_send_to_type(object, args_hash) }
         else super
         end
       end
 
       def pipeloader_each(fiber, objects)
         fiber.side_by_side(objects) do |object|
-          set_current_field
+          set_current_field unless ResolverFiber.current.equal?(fiber)
           yield(object)
-        ensure
-          set_current_field(nil) unless ResolverFiber.current.equal?(fiber)
+        end
+      end
+
+      # (As graphql-ruby does. An array for each object would take thrice as long.)
+      def pipeloader_send(object, arguments)
+        object.public_send(@field_definition.execution_mode_key, **arguments)
+      rescue GraphQL::ExecutionError => e
+        e
+      rescue StandardError => e
+        begin
+          @selections_step.query.handle_or_reraise(e, object: object, field: @field_definition, arguments: arguments)
+        rescue GraphQL::ExecutionError => e
+          e
         end
       end
 
@@ -61,7 +74,7 @@ module Pipeloader
         objects.map { |object| @parent_type.scoped_new(object, context) }
       end
 
-      def pipeloader_send(graphql_object, arguments)
+      def pipeloader_send_to_type(graphql_object, arguments)
         graphql_object.public_send(@field_definition.execution_mode_key, **arguments)
       rescue GraphQL::ExecutionError => e
         e
