@@ -42,7 +42,8 @@ module Pipeloader
         when :resolve_each
           pipeloader_each(fiber, objects) { |object| super([object], context, args_hash).first }
         when :resolve_legacy_instance_method
-          pipeloader_each(fiber, pipeloader_graphql_objects(objects, context)) { |object| pipeloader_send_to_type(object, args_hash) }
+          graphql_objects = pipeloader_graphql_objects(objects, context)
+          pipeloader_each(fiber, graphql_objects) { |object| pipeloader_send_to_type(object, args_hash) }
         else super
         end
       end
