@@ -5,8 +5,8 @@ module Pipeloader
     # Host:: GraphQL::Execution::FieldResolveStep (Execution::Next)
     # Since:: graphql 2.6
     # Why no public seam does it:: see RuntimePlan. Here the values of a field for all its objects come at once.
-    # Falls through when:: the field is a leaf, directives of the application's have seen it, or as RuntimePlan. (Of several
-    #   values, for those that there is no plan for.)
+    # Falls through when:: the field is a leaf, directives of the application's have seen it, or as RuntimePlan, be it
+    #   for one of several values.
     module StepPlan
       def build_results
         pipeloader_plan if @post_processors.nil? && @directive_finalizers.nil? && @field_definition.type.unwrap.kind.composite?
@@ -24,11 +24,20 @@ module Pipeloader
         pipeloader_write(trees) if trees.any?
       end
 
+      # A field is the plan's or graphql-ruby's, for all its objects: where the values of one can't be read, it says so at the
+      # first, and gives up the others.
       def pipeloader_write(trees)
-        trees.each_with_index { |tree, index| @results[index][@key] = tree if tree }
         left = trees.each_index.reject { |index| trees[index] }
+        return unless left.all? { |index| pipeloader_nothing?(@field_results[index]) }
+
+        trees.each_with_index { |tree, index| @results[index][@key] = tree if tree }
         @results = @results.values_at(*left)
         @field_results = @field_results.values_at(*left)
+      end
+
+      # Whether it brings no objects. (A relation would be read if it were compared.)
+      def pipeloader_nothing?(value)
+        value.nil? || value.is_a?(GraphQL::ExecutionError) || (value.is_a?(Array) && value.empty?)
       end
     end
   end
