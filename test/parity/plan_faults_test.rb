@@ -23,8 +23,9 @@ class PlanFaultsTest < PlanTest
     where_it_is_there: "{ post(id: 3) { requiredEditor { name } } other: post(id: 1) { requiredEditor { name } } }"
   }.each do |name, query|
     define_method(:"test_null_#{name}") do
-      assert_includes assert_parity(query), "errors"
-      assert_parity(query, make(query: Types::Query) { use GraphQL::Dataloader })
+      gives_up = Engine::NEXT && name == :beside_failing_fields
+      assert_includes assert_parity(query, gives_up: gives_up), "errors"
+      assert_parity(query, make(query: Types::Query) { use GraphQL::Dataloader }, gives_up: gives_up)
     end
   end
 
@@ -82,7 +83,7 @@ class PlanFaultsTest < PlanTest
 
   def test_statement_timeout
     slow = type("Slow") { field :title, String; field :author, Types::User }
-    schemas = schemas({ slow: [[slow], -> { Post.where("pg_sleep(0.2) IS NOT NULL").order(:id) }], users: [[Types::User], -> { User.order(:id) }] })
+    schemas = schemas({ slow: [Engine.failing_list(slow), -> { Post.where("pg_sleep(0.2) IS NOT NULL").order(:id) }], users: [[Types::User], -> { User.order(:id) }] })
     ActiveRecord::Base.lease_connection.execute("SET statement_timeout = 100")
     assert_includes assert_parity("{ slow { title author { name } } users { name } }", schemas), "QueryCanceled"
   ensure
@@ -118,7 +119,7 @@ class PlanFaultsTest < PlanTest
       sleep 0.2
       thread.raise(error, "from outside")
       raised = assert_raises(error) { thread.value }
-      assert_equal "from outside", raised.message
+      assert_equal "from outside", Engine.message_of(raised)
       assert_equal 1, ActiveRecord::Base.lease_connection.select_value("SELECT 1")
     end
   end
@@ -137,7 +138,7 @@ class PlanFaultsTest < PlanTest
       post = type("Post") { field :title, String }
       bare = Class.new(GraphQL::Schema) { query(Class.new(Schemas::Base) { graphql_name "Query"; field :them, [post]; define_method(:them) { model.order(:id) } }); use(Pipeloader, compile: true) }
       raised = assert_raises(error) { bare.execute("{ them { title } }") }
-      assert_equal "from outside", raised.message
+      assert_equal "from outside", Engine.message_of(raised)
       assert_equal 6, made
     end
   end
@@ -148,7 +149,7 @@ class PlanFaultsTest < PlanTest
     bare = Class.new(GraphQL::Schema) { query(query); use(Pipeloader, compile: true) }
     [[], [ActiveRecord::StatementTimeout], [Class.new(StandardError)]].each do |type|
       error = assert_raises(type.first || Timeout::Error) { Timeout.timeout(0.2, *type) { bare.execute("{ slow { title author { name } } }") } }
-      assert_equal "execution expired", error.message
+      assert_equal "execution expired", Engine.message_of(error)
     end
     assert_equal 8, User.count
   end
@@ -169,7 +170,6 @@ class PlanFaultsTest < PlanTest
     few, many = [200, 400].map { |limit| Array.new(3) { taken.call(limit) }.min }
     per_row = (many - few) / 200.0
     # pg's row and its String, the Hash, and the String that the id becomes
-    return pass if Engine::NEXT
 
     assert_operator per_row, :<=, 5, "#{per_row} for each row"
   ensure
@@ -196,7 +196,7 @@ class PlanFaultsTest < PlanTest
     author = type("Author") { field :name, String }
     post.field(:author, author)
     fault.field(:post, post)
-    yield connection, schemas({ posts: [[post], -> { faulty.order(:id) }], faults: [[fault], -> { model.order(:id) }], users: [[author], -> { User.order(:id) }] }), model
+    yield connection, schemas({ posts: [[post], -> { faulty.order(:id) }], faults: [Engine.failing_list(fault), -> { model.order(:id) }], users: [[author], -> { User.order(:id) }] }), model
   ensure
     connection.exec("DROP TABLE IF EXISTS plan_faults CASCADE")
     connection.close
@@ -204,10 +204,20 @@ class PlanFaultsTest < PlanTest
     ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
   end
 
+  # @param gives_up [Boolean] whether Next gives up fields that it hasn't resolved (see Engine::AVOIDED): those are fewer where reads
+  #   have parked, and what fails in them is listed, too
   # @return [String]
-  def assert_parity(query, schemas = pair)
+  def assert_parity(query, schemas = pair, gives_up: false)
     plain, *piped = [schemas.first, schemas.last, schemas.last].map { |schema| text_of(outcome { schema.execute(query).to_h }) }
+    return plain.tap { piped.each { |it| assert_same_but_for_errors(plain, it) } } if gives_up
+
     piped.each { |it| assert_equal plain, it, query }
     plain
+  end
+
+  def assert_same_but_for_errors(plain, piped)
+    plain, piped = [plain, piped].map { |it| JSON.parse(it) }
+    assert_equal plain["data"].inspect, piped["data"].inspect
+    assert_equal plain["errors"], piped["errors"].select { |it| plain["errors"].include?(it) }
   end
 end

@@ -364,15 +364,12 @@ class InterruptTest < WireCase
   def assert_struck(outcome, strike, where, outcomes, tag, label)
     case outcome
     when :died then assert_equal :kill, strike, label
-    when Mishap, Stop then assert_equal "struck", message_of(outcome), label
+    when Mishap, Stop then assert_equal "struck", Engine.message_of(outcome), label
     when Exception then flunk("#{label} became #{outcome.class}: #{outcome.message}\n#{outcome.backtrace.first(20).join("\n")}")
     else
       assert(outcomes.any?(Exception) || where.nil? || outcomes == expected_of(tag), label)
     end
   end
-
-  # Execution::Next says in a StandardError's message where it came, without us too.
-  def message_of(error) = Engine::NEXT ? error.message.sub(/\AResolving Query\.f\d: /, "") : error.message
 
   # Each line of lib/pipeloader that this thread comes to is a point at which an interrupt may be seen.
   def struck_before(point, strike, noting)
@@ -435,7 +432,7 @@ class InterruptTest < WireCase
       rescue Mishap, Stop => e
         e
       end
-      assert_includes [nil, "struck"], outcome.is_a?(Exception) ? message_of(outcome) : outcome
+      assert_includes [nil, "struck"], outcome.is_a?(Exception) ? Engine.message_of(outcome) : outcome
       assert_pool_sound(Gated.connection_pool)
       assert_right(*tagged_request)
     end
