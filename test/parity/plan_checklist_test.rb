@@ -238,8 +238,11 @@ class PlanChecklistTest < PlanTest
     assert_parity("{ objects { name attachable { name } } }", schemas)
   end
 
+  # On Next a field's values come at once, and only types that have an `authorized?` are asked for it.
+  CALLS_ON_NEXT = { begin_execute_field: 2, end_execute_field: 2, objects: 2 }.freeze
+
   # Hooks that somebody watches each field by.
-  %i[execute_field begin_execute_field end_execute_field authorized begin_authorized end_authorized].each do |hook|
+  [:execute_field, :begin_execute_field, :end_execute_field, :authorized, :begin_authorized, :end_authorized, *(:objects if Engine::NEXT)].each do |hook|
     define_method(:"test_tracer_#{hook}") do
       seen = []
       tracer = Module.new do
@@ -255,7 +258,7 @@ class PlanChecklistTest < PlanTest
       seen.clear
       schemas.last.execute("{ them { title } }")
       assert_equal plain, seen.size
-      assert_operator plain, :>=, 12
+      Engine::NEXT ? assert_equal(CALLS_ON_NEXT.fetch(hook, 0), plain) : assert_operator(plain, :>=, 12)
     end
   end
 
@@ -289,8 +292,8 @@ class PlanChecklistTest < PlanTest
     (plain,), (piped, records) = spied
     assert_empty records
     assert_equal plain.keys.sort, piped.keys.sort
-    assert_operator plain[[:start, "Post.author.graphql"]], :>, 1
     assert_equal [1], piped.values.uniq
+    Engine::NEXT ? assert_equal(plain, piped) : assert_operator(plain[[:start, "Post.author.graphql"]], :>, 1)
   end
 
   # (A field that lets others go on is told of twice, as with any dataloader.)
@@ -298,18 +301,19 @@ class PlanChecklistTest < PlanTest
     [{ trace_scalars: true }, { fields: { trace: true } }].each do |options|
       (plain,), (piped,) = spied(**options)
       assert_equal plain.keys.sort, piped.keys.sort
-      assert_equal [12, 12], [plain, piped].map { |it| it[[:start, "Post.title.graphql"]] }
+      assert_equal Engine::NEXT ? [1, 1] : [12, 12], [plain, piped].map { |it| it[[:start, "Post.title.graphql"]] }
     end
   end
 
   def test_tracer_of_one_query
     seen = 0
-    tracer = Class.new(GraphQL::Tracing::Trace) { define_method(:execute_field) { |**options, &block| (seen += 1) && super(**options, &block) } }
+    hook, calls = Engine::NEXT ? [:begin_execute_field, 2] : [:execute_field, 13]
+    tracer = Class.new(GraphQL::Tracing::Trace) { define_method(hook) { |*arguments, **options, &block| (seen += 1) && super(*arguments, **options, &block) } }
     post = type("Post") { field :title, String }
     schemas = schemas({ them: [[post], -> { Post.order(:id) }] })
     schemas.last.execute("{ them { title } }")
     schemas.last.execute("{ them { title } }", context: { trace: tracer.new })
-    assert_equal 13, seen
+    assert_equal calls, seen
   end
 
   def test_a_legacy_tracer
@@ -321,7 +325,7 @@ class PlanChecklistTest < PlanTest
       schema.execute("{ them { title } }")
       seen.count("execute_field")
     end
-    assert_equal [13, 13], counts
+    assert_equal Engine::NEXT ? [0, 0] : [13, 13], counts # Next tells legacy tracers of no field
   end
 
   def test_timeout_of_the_schema
@@ -411,8 +415,8 @@ class PlanChecklistTest < PlanTest
     post = type("Post") { field :title, String; field :author, author }
     query = Class.new(Schemas::Base) do
       graphql_name "Query"
-      field :them, [post], extras: %i[lookahead path ast_node]
-      define_method(:them) do |lookahead:, path:, ast_node:|
+      field :them, [post], extras: [:lookahead, *(:path unless Engine::NEXT), :ast_node] # (Next has no path for it.)
+      define_method(:them) do |lookahead:, ast_node:, path: nil|
         seen << [lookahead.selections.map(&:name), path, ast_node.name, lookahead.selects?(:author)]
         Post.order(:id)
       end
@@ -447,13 +451,21 @@ class PlanChecklistTest < PlanTest
 
   private
 
+  QUIET = %w[test_extension_that_does_nothing test_hash_key test_validator test_its_object test_dig].freeze
+  # Next calls the record, and asks neither the field nor the type: its own answer is the one without that condition.
+  UNASKED_ON_NEXT = %w[test_field_resolve test_field_with_extensions test_method_missing test_respond_to test_its_initialize
+                       test_type_authorized_new test_type_wrap test_type_new].freeze
+  private_constant :QUIET, :UNASKED_ON_NEXT
+
   # The condition does show.
   def shows(schemas, broken)
     answer = outcome { schemas.first.execute("{ them { title } }").to_h }
     return unless broken.own_fields.key?("title") && answer["data"] && answer["data"]["them"]
 
-    quiet = %w[test_extension_that_does_nothing test_hash_key test_validator test_its_object test_dig]
-    refute_equal Post.order(:id).map(&:title), answer["data"]["them"].map { |it| it && it["title"] } unless quiet.include?(name)
+    titles = [Post.order(:id).map(&:title), answer["data"]["them"].map { |it| it && it["title"] }]
+    return assert_equal(*titles) if Engine::NEXT && UNASKED_ON_NEXT.include?(name)
+
+    refute_equal(*titles) unless QUIET.include?(name)
   end
 
   # A model that is there by its name for the length of a test.
