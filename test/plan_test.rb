@@ -252,6 +252,27 @@ class PlanSharedTest < PlanTest
       assert_equal statements, events.map { |it| it[:statements] }, events.flat_map { |it| it[:answers] }.inspect
     end
   end
+
+  class Users < GraphQL::Dataloader::Source
+    def fetch(ids) = ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids)
+  end
+
+  # While a source is loading no resolver's fiber gets on, and what they look up goes along with what the source reads.
+  def test_beside_a_source
+    comment = type("SourcedComment") { field :body, String }
+    author = type("SourcedAuthor") { field :name, String; field :posts_count, Integer; def posts_count = object.posts.count }
+    post = type("SourcedPost") do
+      field :comments, [comment]
+      field :by, author
+      def by = dataloader.with(Users).load(object.author_id)
+    end
+    schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] }) { use GraphQL::Dataloader }
+    ["{ posts { comments { body } by { name } } }", "{ posts { by { name postsCount } comments { body } } }"].each do |query|
+      Timeout.timeout(20) { assert_plan(query, schemas, made: [::Post, ::User]) }
+      events = WireCounter.events("burst.pipeloader") { schemas.last.execute(query) }
+      assert_equal 2, events[1][:statements]
+    end
+  end
 end
 
 class PlanRootsTest < PlanTest

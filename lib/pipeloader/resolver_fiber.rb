@@ -256,10 +256,14 @@ module Pipeloader
     private
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
-    # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches.
+    # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches, as long as anybody
+    # gets on: while a source is loading no resolver's fiber does, and this one reads for them.
     def let_others_gather(read)
       @loader.yield(nil)
-      @loader.yield(nil) until read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?)
+      @loader.yield(nil) until read.answered? || saturated? || @loader.pipeloader_queued.zero?
+      steps = nil
+      @loader.yield(nil) until read.answered? || saturated? || !@run.batches? || steps == (steps = @run.steps)
+      @run.read_batch until read.answered? || !@run.batches?
     end
 
     # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)

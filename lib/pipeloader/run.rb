@@ -54,6 +54,9 @@ module Pipeloader
     # Whether any is yet to be read.
     def batches? = @batches.any?
 
+    # Reads one of them.
+    def read_batch = @batches.each_value.first.read
+
     def reserve(job) = @reserved[job] = true
 
     def release(job) = @reserved.delete(job)
