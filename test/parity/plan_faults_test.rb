@@ -42,10 +42,13 @@ class PlanFaultsTest < PlanTest
     asked = []
     post = type("Post") { field :id, GraphQL::Types::ID, null: false; field :big, Integer, null: false, method: :likes }
     model = Class.new(Post) { self.table_name = "posts"; attribute :likes, Class.new(ActiveRecord::Type::Integer) { def deserialize(value) = value.to_i * (2**30) }.new }
-    schemas = schemas({ posts: [[post], -> { model.order(:id) }] }) { define_singleton_method(:type_error) { |error, context| asked << error.class.name; super(error, context) } }
-    assert_parity("{ posts { id big } }", schemas)
+    schemas = schemas({ posts: [[post], -> { model.order(:id) }] }) do
+      use GraphQL::Dataloader # (Before graphql 2.6 what a job raises leaves the response.)
+      define_singleton_method(:type_error) { |error, context| asked << error.class.name; super(error, context) }
+    end
+    answer = assert_parity("{ posts { id big } }", schemas)
     assert_equal 0, asked.size % 3
-    assert_operator asked.size, :>, 0
+    assert_operator asked.size, :>, 0, answer
   end
 
   # The server refuses a level's read, and no other. (For a column that is selected: what isn't read, isn't refused.)
