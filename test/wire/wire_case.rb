@@ -274,10 +274,12 @@ class WireCase < PipeloaderTest
 
   # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
   def assert_no_stray_backends
-    strays = nil
+    strays = server_pids - known_pids
     20.times do
+      break if strays.empty?
+
       GC.start
-      break if (strays = server_pids - known_pids).empty?
+      strays = server_pids - known_pids
     end
     assert_empty strays, "connections that nobody knows of"
   end
