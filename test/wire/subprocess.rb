@@ -12,7 +12,6 @@ module Subprocess
   def in_process
     release
     ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
-    GC.start
     reader, writer = IO.pipe
     writer.binmode
     child = fork do
