@@ -208,6 +208,7 @@ class BoundsTest < WireCase
   end
 
   def test_a_write_after_a_burst_that_was_too_much_for_once
+    before = side.exec("SELECT likes, id FROM posts").values
     side.exec("UPDATE posts SET likes = 1 WHERE id <= 12")
     with_constant(Pipeloader::Pipeline, :HELD, 100_000) do
       outcomes = resolve(true, 12) do |index|
@@ -218,7 +219,7 @@ class BoundsTest < WireCase
       assert_equal [1] * 12, outcomes
     end
   ensure
-    side.exec("UPDATE posts SET likes = 1 WHERE id <= 12")
+    before.each { |likes, id| side.exec("UPDATE posts SET likes = #{likes} WHERE id = #{id}") }
   end
 
   # -- threads and connections -----------------------------------------------------------------------------------------
