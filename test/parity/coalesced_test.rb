@@ -29,11 +29,10 @@ class ReadFormsCoalescedTest < ReadFormsCase
 end
 
 class ReadFormsCoalescedUnpreparedTest < ReadFormsCase
+  extend WithoutPreparedStatements
   include CoalescedFromTwo
   include ReadFormsTwice
 
-  def setup = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false)) }
-  def teardown = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash) }
   test_all_forms
 end
 

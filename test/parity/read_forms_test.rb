@@ -150,9 +150,18 @@ class ReadFormsInTransactionTest < ReadFormsCase
   test_all_forms
 end
 
+# A pool without prepared statements, while the tests of a class run: a new one takes as long as a test.
+module WithoutPreparedStatements
+  def run(...)
+    ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
+    super
+  ensure
+    ActiveRecord::Base.establish_connection(TestDatabase.hash)
+  end
+end
+
 class ReadFormsUnpreparedTest < ReadFormsCase
-  def setup = ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
-  def teardown = super.tap { ActiveRecord::Base.establish_connection(TestDatabase.hash) }
+  extend WithoutPreparedStatements
   test_all_forms
 end
 
@@ -216,16 +225,13 @@ class ReadFormsWithWarningsTest < ReadFormsCase
 end
 
 class ReadFormsUnpreparedTransformedTest < ReadFormsCase
+  extend WithoutPreparedStatements
+
   def setup
-    ActiveRecord::Base.establish_connection(TestDatabase.hash(prepared_statements: false))
     ActiveRecord.query_transformers << ->(sql, _connection = nil) { "/*app:test*/ #{sql}" }
   end
 
-  def teardown
-    super
-    ActiveRecord.query_transformers.pop
-    ActiveRecord::Base.establish_connection(TestDatabase.hash)
-  end
+  def teardown = super.tap { ActiveRecord.query_transformers.pop }
   test_all_forms
 end
 
