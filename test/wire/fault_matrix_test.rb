@@ -124,7 +124,8 @@ class FaultMatrixTest < WireCase
 
   # Types that ActiveRecord hasn't heard of, on a connection without statements over those of before.
   def renew_types(model)
-    model.lease_connection.reconnect!
+    model.lease_connection.verify! # it asks for all types when it connects
+    model.lease_connection.clear_cache!
     side.exec(<<~SQL)
       DROP TYPE IF EXISTS fresh_mood, fresh_pair CASCADE;
       DROP DOMAIN IF EXISTS fresh_number CASCADE;
