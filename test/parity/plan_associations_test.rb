@@ -156,8 +156,8 @@ class PlanAssociationsTest < PlanTest
       field = name.to_s.camelize(:lower)
       fields = ["{ owners { name x: #{field} { id name } } }", "{ loaded { #{field} { name } } }", "{ owner { name #{field} { name id } } }", "{ none { #{field} { name } } }",
                 "{ things { owner { #{field} { name } } } }", ("{ of#{field[0].upcase}#{field[1..]} { name } }" unless ONE.key?(name))].compact
+      assert_plan(fields.shift, ALL) unless ASIDE.include?(name)
       fields.each { |query| assert_same(query) }
-      assert_plan(fields.first, ALL) unless ASIDE.include?(name)
     end
   end
 
