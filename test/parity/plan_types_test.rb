@@ -142,9 +142,12 @@ class PlanTypesTest < PlanTest
     end
   end
 
+  # As many in one response as don't end it for the others.
   def test_each_row_by_itself
-    (1..6).each do |id|
-      NAMES.each_value { |column| %i[string int float enum].each { |scalar| assert_same("{ values(id: #{id}) { #{column}_#{scalar}_full } }", TOLERANT) } }
+    (1..6).each_slice(GraphQL::VERSION.start_with?("2.5.") ? 1 : 6) do |ids|
+      NAMES.each_value.to_a.product(%i[string int float enum]) do |column, scalar|
+        assert_same("{ #{ids.map { |id| "row#{id}: values(id: #{id}) { #{column}_#{scalar}_full }" }.join(" ")} }", TOLERANT)
+      end
     end
   end
 
