@@ -175,11 +175,9 @@ class StatementsTest < WireCase
   end
 
   def assert_command_alike(command, field, prepared, moment, transaction: false)
-    plain, piped = [false, true].map { |with| outcomes_of(with, command, field, prepared, moment, transaction) }
-    if FORGETS.include?(command) && prepared && !transaction
-      # As without prepared statements, where nothing can be forgotten.
-      plain = outcomes_of(false, command, field, false, moment, transaction)
-    end
+    # What is forgotten is repaired: as without prepared statements, where nothing can be.
+    plain = outcomes_of(false, command, field, prepared && (transaction || !FORGETS.include?(command)), moment, transaction)
+    piped = outcomes_of(true, command, field, prepared, moment, transaction)
     assert_equal plain, piped, "#{command} by field #{field}"
     # It is for the connection to be as good as new.
     refute_includes piped.flatten.grep(Failure).map(&:sqlstate), "26000" unless transaction
