@@ -196,6 +196,7 @@ class CoalescedTest < PipeloaderTest
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id NOT IN (#{id}, 1) ORDER BY id") }
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id = #{id}.0") }
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id = -#{id}") }
+    assert_single(%w[a b c]) { |letter| connection.select_rows("SELECT id FROM posts WHERE title = '\\#{letter}'") }
     assert_single([1, 2, 3]) { |id| connection.select_all("SELECT id = #{id}e0 FROM posts WHERE id = 1") }
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE title = E'post #{id}'") }
     assert_single([1, 2, 3]) { |day| connection.select_rows("SELECT 1 FROM posts WHERE date '2024-01-01' = date '2024-01-0#{day}'") }
