@@ -9,6 +9,7 @@ module Bench
     # Told apart by those, too, who don't see all colours (Okabe and Ito's, and greys for what is no contender).
     COLOURS = { "naive" => "#999999", "includes" => "#0072B2", "dataloader" => "#E69F00", "graphql-batch" => "#009E73",
                 "goldiloader" => "#56B4E9", "pipeloader" => "#D55E00", "pipeloader-exact" => "#CC79A7",
+                "pipeloader-uncompiled" => "#A0522D",
                 "next-dataloader" => "#B8A200", "next-pipeloader" => "#8E5BD0", "floor-rows" => "#7A7A7A",
                 "floor-json" => "#5A5A5A" }.freeze
     STYLE = <<~CSS
