@@ -257,6 +257,29 @@ class PlanSharedTest < PlanTest
     def fetch(ids) = ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids)
   end
 
+  class LocalPost < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :local, -> { where(score: (I18n.locale == :de ? 4.. : 0..)).order(:id) }, class_name: "Comment", foreign_key: :post_id
+  end
+
+  class LocalUsers < GraphQL::Dataloader::Source
+    def fetch(ids) = I18n.with_locale(:de) { ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids) }
+  end
+
+  # What they look up doesn't see what a source has open while it waits.
+  def test_beside_a_source_with_an_open_block
+    I18n.available_locales |= %i[en de]
+    comment = type("LocalComment") { field :body, String }
+    author = type("LocalAuthor") { field :name, String }
+    post = type("LocalPost") do
+      field :local, [comment]
+      field :by, author
+      def by = dataloader.with(LocalUsers).load(object.author_id)
+    end
+    schemas = schemas({ posts: [[post], -> { LocalPost.order(:id) }] }) { use GraphQL::Dataloader }
+    Timeout.timeout(20) { assert_plan("{ posts { local { body } by { name } } }", schemas, made: [LocalPost, ::User]) }
+  end
+
   # While a source is loading no resolver's fiber gets on, and what they look up goes along with what the source reads.
   def test_beside_a_source
     comment = type("SourcedComment") { field :body, String }

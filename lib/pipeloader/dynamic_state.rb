@@ -57,16 +57,25 @@ module Pipeloader
     #
     # @return [Snapshot, nil] what the fiber is to take along; nil if nothing differs
     def set_aside
-      return if rest?
+      return if at_rest?
 
       Thread.handle_interrupt(Object => :never) { seen.tap { install(@known) } }
     end
 
     # A job has ended, which began when things were +known+: what differs is there to stay.
     def settle(base, known)
-      now = seen unless rest?
+      now = seen unless at_rest?
       base.count(@execution) unless equal?(base)
       base.take_over(now, known) if now
+    end
+
+    # Whether code on this thread sees it as it is known: no block is open. (Asked whenever a fiber parks or ends, so without
+    # allocating.)
+    #
+    #: () -> bool
+    def at_rest?
+      @execution.equal?(ActiveSupport::IsolatedExecutionState.context.active_support_execution_state) &&
+        @known.like?(@execution) && @known.locale == I18n.config.locale && same_cache_flags?
     end
 
     protected
@@ -102,12 +111,6 @@ module Pipeloader
         cache.enabled = cache_flags[index += 1]
         cache.dirties = cache_flags[index += 1]
       end
-    end
-
-    # Asked whenever a fiber parks or ends, so without allocating.
-    def rest?
-      @execution.equal?(ActiveSupport::IsolatedExecutionState.context.active_support_execution_state) &&
-        @known.like?(@execution) && @known.locale == I18n.config.locale && same_cache_flags?
     end
 
     def same_cache_flags?

@@ -139,6 +139,7 @@ module Pipeloader
       @run&.step
       level = @response.gather(read, self)
       let_others_gather(read) if parks?
+      take_batches_along(read)
       # What subscribers to our events read meanwhile must not park: the level is locked while it is sent.
       without_parking { level.send_off } until read.answered?
       @run&.step
@@ -257,13 +258,20 @@ module Pipeloader
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
     # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches, as long as anybody
-    # gets on: while a source is loading no resolver's fiber does, and this one reads for them.
+    # gets on: while a source is loading no resolver's fiber does.
     def let_others_gather(read)
       @loader.yield(nil)
       @loader.yield(nil) until read.answered? || saturated? || @loader.pipeloader_queued.zero?
       steps = nil
       @loader.yield(nil) until read.answered? || saturated? || !@run.batches? || steps == (steps = @run.steps)
-      @run.read_batch until read.answered? || !@run.batches?
+    end
+
+    # Reads the batches that are left for their fibers, so that they are in this level; unless a block is open here that they
+    # must not see (a scope, another role).
+    def take_batches_along(read)
+      return unless @run
+
+      @run.read_batch while @run.batches? && !read.answered? && @state.equal?(@base) && @base.at_rest?
     end
 
     # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
