@@ -552,6 +552,9 @@ class MeaningTest < WireCase
     yield
   ensure
     ActiveRecord::AsynchronousQueriesTracker.complete(tracker) if tracker
+    # Its threads have given their connections back.
+    threads = Gated.connection_pool.async_executor
+    Thread.pass until threads.nil? || threads.completed_task_count == threads.scheduled_task_count
     ActiveRecord.async_query_executor = was
   end
 
