@@ -190,6 +190,14 @@ class CoalescedTest < PipeloaderTest
     assert_one([1, 2, 3]) { |id| connection.select_rows("SELECT id, id = #{id} FROM posts WHERE id = #{id} + 1") }
   end
 
+  # It would take longer to look through them than to send them again.
+  def test_long_texts_are_sent_each
+    { 100 => [3], 5000 => [1, 1, 1] }.each do |numbers, sizes|
+      _, sent = assert_alike([1, 1, 1]) { connection.select_rows("SELECT id FROM posts WHERE id IN (#{[*1..numbers].join(",")}) ORDER BY id") }
+      assert_equal sizes, sent
+    end
+  end
+
   # Where the value decides about the plan, or isn't what a parameter would be.
   def test_literals_that_stay
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE id >= #{id} ORDER BY id") }
