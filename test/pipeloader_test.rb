@@ -1370,6 +1370,20 @@ class CompanyTest < AnswerTest
     assert_equal %w[inner0 inner1], schemas.last.execute("{ inner0 inner1 }")["data"].keys
   end
 
+  # What an outer field is loading can't land before the inner query has ended.
+  def test_nested_execution_over_what_is_being_loaded
+    inner = Schemas.make(query: query_type { field(:comments, [Schemas::Comment]); def comments = context[:post].comments })
+    schemas = inner.map do |schema|
+      post = type(Schemas::Post) do
+        field :nested, String
+        define_method(:nested) { schema.execute("{ comments { body commenter { name } } }", context: { post: object }).to_h["data"].to_s }
+      end
+      query = query_type { field(:them, [post]); def them = ::Post.order(:id) }
+      Schemas.make(query: query)[schema.equal?(inner.first) ? 0 : 1]
+    end
+    Timeout.timeout(20) { assert_same_answer "{ them { comments { id } nested } one: them { nested comments { id } } }", schemas }
+  end
+
   def test_nested_execution_in_a_plain_schema
     plain, = Schemas.make(query: nested_query(Schemas.pair))
     answer = plain.execute("{ inner0 inner1 }")["data"]

@@ -218,10 +218,11 @@ module Pipeloader
     end
 
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
-    # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it.
+    # read, as they would one after the other. So it is where this one is of a query that a resolver executes, and that of the
+    # outer one, which goes on when the inner has ended. Nor is there inside a transaction: whoever went on would be in it.
     def wait_for(flight)
       pilot = flight.pilot
-      return if pilot.equal?(self) || !pilot.response.equal?(@response) || pilot.waits_for?(self)
+      return if pilot.equal?(self) || !pilot.run.equal?(@run) || pilot.waits_for?(self)
       return if !parks? || @response.in_new_transaction?
 
       @waiting_for = pilot
@@ -252,7 +253,7 @@ module Pipeloader
 
     protected
 
-    attr_reader :waiting_for
+    attr_reader :waiting_for, :run
 
     private
 
