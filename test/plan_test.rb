@@ -296,6 +296,71 @@ class PlanSharedTest < PlanTest
       assert_equal 2, events[1][:statements]
     end
   end
+
+  class Current < ActiveSupport::CurrentAttributes
+    attribute :least
+  end
+
+  class UsersOfTheirOwn < GraphQL::Dataloader::Source
+    def fetch(ids) = Current.set(least: 8) { ::Comment.where(id: 1).scoping { ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids) } }
+  end
+
+  # (Comments whose scope looks at what is set at the moment.)
+  class Scoped < ::Post
+    self.table_name = "posts"
+    def self.name = "Post"
+    has_many :high_comments, -> { where(score: Current.least.to_i..).order(:id) }, class_name: "Comment", foreign_key: :post_id
+  end
+
+  # What a source has set while it reads isn't seen by the scopes of what goes along, nor does it lead them to another database.
+  def test_beside_a_source_with_blocks_of_its_own
+    comment = type("ScopedComment") { field :body, String }
+    post = type("ScopedPost") do
+      field :high_comments, [comment]
+      field :by, PlanTypes::User
+      def by = dataloader.with(UsersOfTheirOwn).load(object.author_id)
+    end
+    schemas = schemas({ posts: [[post], -> { Scoped.order(:id) }] }) { use GraphQL::Dataloader }
+    ["{ posts { highComments { body } by { name } } }", "{ posts { by { name } highComments { body } } }"].each do |query|
+      Timeout.timeout(20) { assert_plan(query, schemas, made: [::Post, ::User]) }
+    end
+  end
+
+  # Each owner's resolver has set something else.
+  def test_of_owners_with_states_of_their_own
+    comment = type("StateComment") { field :body, String }
+    post = type("StatePost") { field :high_comments, [comment] }
+    user = type("StateUser") do
+      field :posts, [post]
+      def posts = (Current.least = object.id) && Scoped.where(author_id: object.id).order(:id)
+    end
+    schemas = schemas({ users: [[user], -> { ::User.order(:id) }] })
+    assert_plan("{ users { posts { highComments { body } } } }", schemas, made: [::User], before: -> { Current.reset })
+  ensure
+    Current.reset
+  end
+
+  ::Post.has_many :broken_comments, -> { where("no_such = 1") }, class_name: "Comment"
+
+  # Fibers that have ended count against graphql-ruby's limit until its turn is over, and with jobs left it goes on to the sources.
+  def test_few_fibers_beside_sources
+    user = type("FewUser") { field :name, String }
+    post = type("FewPost")
+    comment = type("FewComment") do
+      field :body, String
+      field :post, post
+      field :who, user
+      def who = dataloader.with(Users).load(object.commenter_id)
+    end
+    post.class_eval { %i[comments top_comments broken_comments].each { |name| field name, [comment] } }
+    query = "{ posts { comments { post { topComments { body } brokenComments { who { name } } comments { who { name } } } } } }"
+    [8, 5, 16].each do |limit|
+      schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] }) { use GraphQL::Dataloader, fiber_limit: limit }
+      # (With so few, errors may be listed in another order; and Next gives up fields: Engine::AVOIDED.)
+      plain, _, piped = schemas.values_at(0, 1, 1).map { |schema| Timeout.timeout(20) { schema.execute(query).to_h } }
+      assert_equal(*[plain, piped].map { |answer| Engine::NEXT ? answer["data"]["posts"].size : answer["data"] })
+    end
+  end
 end
 
 class PlanRootsTest < PlanTest

@@ -10,8 +10,8 @@ module Pipeloader
   # A quoted value has no type but what the server infers, just as a parameter. A whole number has one: the parameter must be
   # inferred to be a number that holds it exactly (a `real` compared with 16777217 isn't what it is compared with $1).
   class Literals
-    # (What a backslash is, is a setting.)
-    VALUE = /'(?:[^'\\]|'')*'|\d{1,18}(?![\w.])/
+    # (What a backslash is, is a setting. '1'::interval hour is no '1'::interval.)
+    VALUE = /'(?:[^'\\]|'')*+'(?!\s*::\s*interval\b)|\d{1,18}(?![\w.])/i
     # Where they may be (as far as they differ, Shape decides); or what isn't one though it may look like it.
     PLACE = /(?<before>=\s*|\b(?:limit|offset)\s+)(?<value>#{VALUE})
             |(?<list>\bin\s*\()(?<values>#{VALUE}(?:\s*,\s*#{VALUE})*)(?=\))|#{Shape::TOKEN}/xmi

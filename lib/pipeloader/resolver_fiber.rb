@@ -8,6 +8,11 @@ module Pipeloader
   class ResolverFiber
     KEY = :pipeloader_fiber
 
+    # How often a fiber looks whether another one has got on. (The turn in which none does isn't always the last: fibers that
+    # have ended count against the limit until it is over.)
+    PATIENCE = 3
+    private_constant :PATIENCE
+
     class << self
       #: () -> ResolverFiber?
       def current = Thread.current[KEY]
@@ -157,11 +162,12 @@ module Pipeloader
     end
 
     # Yields each of +values+, so that what they read is one burst: as soon as one parks, another fiber goes on with the rest.
-    # (Where no fiber can be begun, this one does: all others may be waiting for theirs just so.)
+    # (Where no fiber can be begun, this one does: all others may be waiting for theirs just so. And inside a block that others
+    # wouldn't see, a field extension's `Current.set { yield }` say, it does all.)
     #
     # @return [Array] what the block returned
     def side_by_side(values)
-      return values.map { |value| yield(value) } if values.size < 2 || !parks?
+      return values.map { |value| yield(value) } if values.size < 2 || !parks? || !@state.at_rest?
 
       begun = done = 0
       results, errors = [], []
@@ -173,7 +179,7 @@ module Pipeloader
           begin
             results[index] = yield(values[index])
           rescue StandardError => e
-            raise if e.is_a?(::Timeout::Error)
+            raise if e.instance_of?(::Timeout::Error) # (and not Net::ReadTimeout)
 
             errors << [index, e]
           end
@@ -192,9 +198,9 @@ module Pipeloader
     # @param wanted [Array(Lookup, Array)] each with its keys
     # @return [Array<Hash{Object => Array<Array>}>] for each, the rows by key; there may be more keys than were asked for
     def look_up(wanted)
-      return wanted.map { |lookup, keys| lookup.call(keys) } unless parks?
+      return wanted.map { |lookup, keys| lookup.call(keys) } unless parks? && @state.at_rest?
 
-      batches = wanted.map { |lookup, keys| @run.batch(lookup).add(keys) }
+      batches = wanted.map { |lookup, keys| @run.batch(lookup, @known).add(keys) }
       @loader.yield(nil)
       @loader.yield(nil) until @loader.pipeloader_queued.zero? || saturated?
       side_by_side(batches.reject(&:begun?), &:read)
@@ -218,15 +224,20 @@ module Pipeloader
     end
 
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
-    # read, as they would one after the other. So it is where this one is of a query that a resolver executes, and that of the
-    # outer one, which goes on when the inner has ended. Nor is there inside a transaction: whoever went on would be in it.
+    # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it. And none where
+    # nobody gets on: this one is a source's, and as long as that is loading no resolver's fiber is woken; or it is of a query
+    # that a resolver executes, and that of the outer one, which goes on when the inner has ended.
     def wait_for(flight)
       pilot = flight.pilot
-      return if pilot.equal?(self) || !pilot.run.equal?(@run) || pilot.waits_for?(self)
+      return if pilot.equal?(self) || !pilot.response.equal?(@response) || pilot.waits_for?(self)
       return if !parks? || @response.in_new_transaction?
 
       @waiting_for = pilot
-      @loader.yield(nil) until flight.landed?
+      steps, idle = nil, 0
+      until flight.landed? || idle > PATIENCE
+        @loader.yield(nil)
+        idle = steps == (steps = @run.steps) ? idle + 1 : 0
+      end
     ensure
       @waiting_for = nil
     end
@@ -253,26 +264,29 @@ module Pipeloader
 
     protected
 
-    attr_reader :waiting_for, :run
+    attr_reader :waiting_for
 
     private
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
-    # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches, as long as anybody
+    # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches. As long as anybody
     # gets on: while a source is loading no resolver's fiber does.
     def let_others_gather(read)
       @loader.yield(nil)
-      @loader.yield(nil) until read.answered? || saturated? || @loader.pipeloader_queued.zero?
       steps = nil
-      @loader.yield(nil) until read.answered? || saturated? || !@run.batches? || steps == (steps = @run.steps)
+      until read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?) || steps == (steps = @run.steps)
+        @loader.yield(nil)
+      end
     end
 
-    # Reads the batches that are left for their fibers, so that they are in this level; unless a block is open here that they
-    # must not see (a scope, another role).
+    # Reads the batches that are left, so that they are in this level, for those who see what this fiber does: not if a block is
+    # open here (a scope, another role).
     def take_batches_along(read)
       return unless @run
 
-      @run.read_batch while @run.batches? && !read.answered? && @state.equal?(@base) && @base.at_rest?
+      while !read.answered? && @state.at_rest? && (batch = @run.next_batch(@known))
+        batch.read
+      end
     end
 
     # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)

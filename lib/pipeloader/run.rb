@@ -22,7 +22,7 @@ module Pipeloader
       @steps = 0
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # jobs that may never be begun
-      @batches = {}.compare_by_identity # {Lookup => Batch}: they are being gathered
+      @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
     end
 
     # It has ended, if by an exception then with fibers that nobody will wake.
@@ -48,14 +48,21 @@ module Pipeloader
       @line.insert(@line.bsearch_index { |other| other.compare(job) <= 0 } || @line.size, job)
     end
 
+    # @param known [Snapshot] what an association's scope sees, and which database is read
     # @return [Batch] that is being gathered for +lookup+
-    def batch(lookup) = @batches[lookup] ||= Batch.new(lookup) { @batches.delete(lookup) }
+    def batch(lookup, known)
+      alike = @batches[known] ||= {}.compare_by_identity
+      alike[lookup] ||= Batch.new(lookup) do
+        alike.delete(lookup)
+        @batches.delete(known) if alike.empty?
+      end
+    end
 
     # Whether any is yet to be read.
     def batches? = @batches.any?
 
-    # Reads one of them.
-    def read_batch = @batches.each_value.first.read
+    # @return [Batch, nil] one that whoever sees what was +known+ may read
+    def next_batch(known) = @batches[known]&.each_value&.first
 
     def reserve(job) = @reserved[job] = true
 

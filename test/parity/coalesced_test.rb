@@ -209,6 +209,7 @@ class CoalescedTest < PipeloaderTest
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE title = E'post #{id}'") }
     assert_single([1, 2, 3]) { |day| connection.select_rows("SELECT 1 FROM posts WHERE date '2024-01-01' = date '2024-01-0#{day}'") }
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id FROM posts WHERE title = 'post '\n'#{id}'") }
+    assert_single([1, 2, 3]) { |n| connection.select_rows("SELECT 1 FROM (SELECT interval '2 hours' AS i) m WHERE i = '#{n}'::interval hour") }
     assert_single([1, 2, 3]) { |id| connection.select_rows("SELECT id /* = #{id} */ FROM posts WHERE title = 'post 1'") }
     assert_single([16_777_215, 16_777_216, 16_777_217]) { |n| connection.select_rows("SELECT n FROM (SELECT 16777216::real AS n) m WHERE n = #{n}") }
   end

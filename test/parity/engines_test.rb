@@ -120,5 +120,96 @@ class EnginesTest < PipeloaderTest
       end
       assert_operator WireCounter.events("burst.pipeloader") { schemas.last.execute_next("{ posts { title } }", root_value: Root.new) }.size, :>=, 1
     end
+
+    class Current < ActiveSupport::CurrentAttributes
+      attribute :tenant
+    end
+
+    class AsTenant < GraphQL::Schema::FieldExtension
+      def resolve(objects:, arguments:, **) = Current.set(tenant: 7) { yield(objects, arguments) }
+    end
+
+    class OfHighScore < GraphQL::Schema::FieldExtension
+      def resolve(objects:, arguments:, **) = Comment.where("score > 6").scoping { yield(objects, arguments) }
+    end
+
+    class FirstOnes < GraphQL::Schema::Directive
+      include GraphQL::Execution::PostProcessor
+      graphql_name "firstOnes"
+      locations FIELD
+      def self.resolve_field(*) = new(nil)
+      def initialize(_) = nil # rubocop:disable Lint/MissingSuper
+      def after_resolve(relations) = relations.map { |relation| relation.limit(1) }
+    end
+
+    # Fields of posts, each of which is called for all twelve of them.
+    def assert_same_on_next(text, &fields)
+      post = Class.new(Schemas::Base) do
+        graphql_name "NextPost"
+        class_eval(&fields)
+      end
+      query = Class.new(Schemas::Base) do
+        graphql_name "Query"
+        field :posts, [post], resolve_static: :posts
+        define_singleton_method(:posts) { |_context| Post.order(:id) }
+      end
+      schemas = Schemas.make(query: query, mutation: nil) do
+        use GraphQL::Execution::Next, as_default: true
+        use GraphQL::Dataloader
+        directive FirstOnes
+        rescue_from(Timeout::Error) { |error| raise GraphQL::ExecutionError, error.message }
+      end
+      assert_same_answer(text, schemas)
+    end
+
+    # What an extension has begun around the resolvers is there for all of them.
+    def test_next_within_an_extensions_block
+      assert_same_on_next("{ posts { tenant best } }") do
+        field :tenant, String, extensions: [AsTenant], resolve_each: :tenant
+        field :best, Integer, extensions: [OfHighScore], resolve_each: :best
+        define_singleton_method(:tenant) { |post, _| "#{Current.tenant} #{Comment.where(post_id: post.id).count} #{Current.tenant}" }
+        define_singleton_method(:best) { |post, _| Comment.where(post_id: post.id).count }
+      end
+    end
+
+    # (An error of that class may be a Timeout's around all; a subclass is the resolver's own.)
+    def test_next_where_a_resolver_meets_a_timeout
+      late = Class.new(Timeout::Error)
+      answer = assert_same_on_next("{ posts { slow } }") do
+        field :slow, Integer, resolve_legacy_instance_method: true
+        define_method(:slow) { Comment.where(post_id: object.id).count.tap { raise late, "too late" if object.id == 3 } }
+      end
+      assert_equal ["too late"], answer["errors"].map { |error| error["message"] }
+    end
+
+    def test_next_with_a_directive_that_sees_relations
+      answer = assert_same_on_next("{ posts { failing @firstOnes { body } } }") do
+        field :failing, [Schemas::Comment], resolve_each: :failing
+        define_singleton_method(:failing) { |post, _| Comment.where(post_id: post.id).where("1 / (#{post.id} - 3) > -9").order(:id) }
+      end
+      assert_match(/division by zero/, answer["errors"].first["message"])
+    end
+  end
+
+  # What a resolver's fiber is loading, a source asks for, too: while that runs no resolver's fiber is woken.
+  class CommentsOf < GraphQL::Dataloader::Source
+    def fetch(posts) = posts.map { |post| post.comments.map(&:body) }
+  end
+
+  def test_source_and_resolver_load_the_same
+    post = Class.new(Schemas::Base) do
+      graphql_name "SourcedPost"
+      field :mine, Integer
+      field :theirs, [String]
+      def mine = object.comments.map(&:id).sum
+      def theirs = dataloader.with(CommentsOf).load(object)
+    end
+    query = Class.new(Schemas::Base) do
+      graphql_name "Query"
+      field :posts, [post]
+      def posts = Post.order(:id)
+    end
+    schemas = Schemas.make(query: query, mutation: nil) { use GraphQL::Dataloader }
+    ["{ posts { mine theirs } }", "{ posts { theirs mine } }"].each { |text| Timeout.timeout(20) { assert_same_answer(text, schemas) } }
   end
 end

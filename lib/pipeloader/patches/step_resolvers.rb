@@ -6,11 +6,12 @@ module Pipeloader
     # Since:: graphql 2.6
     # Why no public seam does it:: there one fiber calls a field's resolver for all objects, one after the other, and goes through
     #   the lists that they return, so that each read would be alone in its burst.
-    # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`).
+    # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`); for
+    #   lists, directives of the application's are to see them first.
     module StepResolvers
       def build_results
         fiber = ResolverFiber.current
-        pipeloader_load(fiber) if fiber && @field_results.size > 1 && @field_definition.type.list?
+        pipeloader_load(fiber) if fiber && @field_results.size > 1 && @field_definition.type.list? && @post_processors.nil?
         super
       end
 
