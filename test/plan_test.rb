@@ -340,6 +340,26 @@ class PlanSharedTest < PlanTest
     Current.reset
   end
 
+  # Something strikes the fiber that looks up for several, as a timeout would: the error is seen, and nobody waits for it for ever.
+  class Struck < ActiveRecord::Base
+    self.table_name = "posts"
+    singleton_class.attr_accessor :strike
+    has_many :struck_comments, -> { (Struck.strike = Struck.strike&.call) || order(:id) }, class_name: "Comment", foreign_key: :post_id
+  end
+
+  def test_nobody_waits_for_a_fiber_that_was_struck
+    late = Class.new(Timeout::Error)
+    comment = type("StruckComment") { field :body, String }
+    post = type("StruckPost") { field :id, GraphQL::Types::ID; field :struck_comments, [comment] }
+    schemas = schemas({ posts: [post.connection_type, -> { Struck.order(:id) }] })
+    query = "{ posts(first: 3) { edges { node { id struckComments { body } } } } }"
+    answer = assert_plan(query, schemas, made: [Struck])
+    Struck.strike = -> { (Struck.strike = nil) || raise(late, "too late") }
+    struck = Timeout.timeout(20) { outcome { schemas.last.execute(query).to_h } }
+    assert_includes struck.to_s, "too late"
+    assert_equal answer, outcome { schemas.last.execute(query).to_h }
+  end
+
   ::Post.has_many :broken_comments, -> { where("no_such = 1") }, class_name: "Comment"
 
   # Fibers that have ended count against graphql-ruby's limit until its turn is over, and with jobs left it goes on to the sources.

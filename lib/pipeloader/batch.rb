@@ -32,7 +32,11 @@ module Pipeloader
 
       @begun = true
       close
-      @outcome = ResolverFiber::Outcome.of { @lookup.call(@keys.uniq) }
+      begin
+        @outcome = ResolverFiber::Outcome.of { @lookup.call(@keys.uniq) }
+      ensure # struck (a timeout): the others, who would wait for ever, do without their plans
+        @outcome ||= ResolverFiber::Outcome.new(nil, Unfit.new)
+      end
     end
 
     def read? = !@outcome.nil?
