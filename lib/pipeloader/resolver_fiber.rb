@@ -8,9 +8,9 @@ module Pipeloader
   class ResolverFiber
     KEY = :pipeloader_fiber
 
-    # How often a fiber looks whether another one has got on. (The turn in which none does isn't always the last: fibers that
-    # have ended count against the limit until it is over.)
-    PATIENCE = 3
+    # Turns without anybody's getting on, after which nobody will. (One isn't always the last: fibers that have ended count
+    # against the limit until it is over.)
+    PATIENCE = 4
     private_constant :PATIENCE
 
     class << self
@@ -233,11 +233,7 @@ module Pipeloader
       return if !parks? || @response.in_new_transaction?
 
       @waiting_for = pilot
-      steps, idle = nil, 0
-      until flight.landed? || idle > PATIENCE
-        @loader.yield(nil)
-        idle = steps == (steps = @run.steps) ? idle + 1 : 0
-      end
+      let_others_go_on(PATIENCE) { flight.landed? }
     ensure
       @waiting_for = nil
     end
@@ -273,9 +269,15 @@ module Pipeloader
     # gets on: while a source is loading no resolver's fiber does.
     def let_others_gather(read)
       @loader.yield(nil)
-      steps = nil
-      until read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?) || steps == (steps = @run.steps)
+      let_others_go_on(1) { read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?) }
+    end
+
+    # Until the block says so, or nobody has got on for so many turns.
+    def let_others_go_on(turns)
+      steps, idle = @run.steps, 0
+      until yield || idle == turns
         @loader.yield(nil)
+        idle = steps == (steps = @run.steps) ? idle + 1 : 0
       end
     end
 
