@@ -14,12 +14,9 @@ module Pipeloader
     # Bytes of a value: what is longer isn't one to look rows up by.
     LONGEST = 1000
 
-    # Where no name of a single one fixes the types of its parameters they are asked for anew, since they may have changed.
-    CHECKED_ROWS = %i[rows parsed description].freeze
-
     # SQLSTATE of errors that no value is to blame for.
     UNSUITABLE = /\A(?:42|0A)/
-    private_constant :CHECKED_ROWS, :UNSUITABLE
+    private_constant :UNSUITABLE
 
     class << self
       # Whether what asks with these +params+ may be part of one: in an array they must be written as each by itself would be.
@@ -52,7 +49,8 @@ module Pipeloader
       @types = wrapped.types
       return if name
 
-      @messages = CHECKED_ROWS
+      # No name of a single one fixes the types of its parameters: they may have changed.
+      describe(shape.sql)
       @params = params.zip(@types).map { |value, type| { value: value, type: type, format: 0 } }
     end
 
@@ -64,8 +62,6 @@ module Pipeloader
     # (As of the single ones, by which others are put together.)
     def size_by(sizes) = (sizes.known(@shape.sql) || sizes.expect(@shape.sql)) * @parts.size
     def tell_size(bytes, sizes) = sizes.remember(@shape.sql, bytes / @parts.size, @parts.size)
-
-    def described_sql = (@shape.sql unless @name)
 
     # Its Sync has come, and with it all rows.
     def complete(clearing)

@@ -17,8 +17,9 @@ module Pipeloader
       @unknown_types = []
       # (What isn't pure stays where it is, and what comes after it, after it.)
       statements.slice_when { |one, other| !one.pure? || !other.pure? }.each do |among|
-        alone = among.group_by(&:sql).each_value.flat_map { |alike| alike.size >= Coalesced::WORTH ? put_together(alike) : alike }
-        lift_literals(alone) if alone.size >= Coalesced::WORTH
+        many, few = among.group_by(&:sql).values.partition { |alike| worth?(alike) }
+        many.each { |alike| put_together(alike) }
+        lift_literals(few.flatten(1))
       end
       sent = @instead.empty? ? statements : statements.map { |statement| @instead.fetch(statement, statement) }.uniq
       @unknown_types.empty? ? sent : [*sent, TypeLookup.new(@unknown_types.uniq, @adapter.pipeloader_array_types)]
@@ -26,30 +27,33 @@ module Pipeloader
 
     private
 
-    # @return [Array] none: what isn't put together now, isn't for its values
+    def worth?(statements) = statements.size >= Coalesced::WORTH
+
     def put_together(statements)
       shape = @adapter.pipeloader_shape(statements.first.sql)
       if shape.nil? || shape.name != statements.first.name then statements.first.describe
-      elsif known?(shape) then share_out(statements, shape, &:params)
+      elsif wrappable?(shape) then share_out(statements, shape, &:params)
       end
-      []
     end
 
     def lift_literals(statements)
-      alike = statements.select { |statement| statement.coalesces? && statement.literals }.group_by { |it| it.literals.key }
-      alike.each_value do |them|
-        next if them.size < Coalesced::WORTH
+      return unless worth?(statements)
 
-        literals = them.first.literals
-        shape = @adapter.pipeloader_shape(literals.sql)
-        if shape.nil? then them.first.describe(literals.sql)
-        elsif shape.name.nil? && known?(shape) && literals.fit?(shape.types)
-          share_out(them, shape) { |it| it.literals.params }
-        end
+      alike = statements.select { |statement| statement.coalesces? && statement.literals }.group_by { |it| it.literals.key }
+      alike.each_value { |them| put_together_lifted(them) if worth?(them) }
+    end
+
+    def put_together_lifted(statements)
+      literals = statements.first.literals
+      shape = @adapter.pipeloader_shape(literals.sql)
+      if shape.nil? then statements.first.describe(literals.sql)
+      elsif shape.name.nil? && wrappable?(shape) && literals.fit?(shape.types)
+        share_out(statements, shape) { |it| it.literals.params }
       end
     end
 
-    def known?(shape)
+    # Whether it can be sent for many. If all that is missing are the arrays of its types, they are asked for.
+    def wrappable?(shape)
       return false unless shape.wraps?
 
       @unknown_types.concat(shape.unknown_types)
@@ -58,7 +62,7 @@ module Pipeloader
 
     def share_out(statements, shape, &params)
       statements.select { |it| it.coalesces? && Coalesced.takes?(params.call(it)) }.each_slice(most_of(shape)) do |parts|
-        whole = whole_of(parts, shape, parts.map(&params)) if parts.size >= Coalesced::WORTH
+        whole = whole_of(parts, shape, parts.map(&params)) if worth?(parts)
         parts.each { |part| @instead[part] = whole } if whole
       end
     end
