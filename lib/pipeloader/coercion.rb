@@ -34,7 +34,7 @@ module Pipeloader
       @attribute = attribute
       @decoded = AS_DECODED.fetch(attribute.class.name, [])
       @nullable = !type.non_null?
-      @type = type.non_null? ? type.of_type : type
+      @type = Planner.nullable(type)
       @kind = @type.list? ? :list : BUILT_IN.fetch(@type, :leaf)
       @items = Coercion.new(@type.of_type, attribute) if @kind == :list
     end

@@ -8,7 +8,6 @@ module Pipeloader
     def initialize(fiber, context)
       @fiber = fiber
       @context = context
-      @trace = FieldTrace.of(context.query)
     end
 
     # @param value as Root takes it
@@ -39,7 +38,16 @@ module Pipeloader
 
     private
 
-    def told(field, &block) = @trace && field ? @trace.over(field, &block) : yield
+    def told(field, &block)
+      return yield unless field && (trace = trace())
+
+      trace.over(field, &block)
+    end
+
+    def trace
+      @trace = FieldTrace.of(@context.query) unless defined?(@trace)
+      @trace
+    end
 
     def fitting
       yield

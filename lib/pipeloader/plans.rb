@@ -59,7 +59,7 @@ module Pipeloader
     # @return [Partial, nil] nil if nothing is
     def partial(type, selections, node, model)
       known = @partials[@operation.place(selections, node)] ||= {}
-      partial = current(known, [type, model]) { Planner.new(@operation).partial(type, selections, model) }
+      partial = up_to_date(known, [type, model]) { Planner.new(@operation).partial(type, selections, model) }
       partial unless partial.empty? || in_transaction?(model)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -70,7 +70,7 @@ module Pipeloader
     # @return [Plan, nil]
     def at(type, selections, node, model)
       place = @places[@operation.place(selections, node)] ||= {}
-      plan = current(place[type] ||= {}, model) { plan_for(type, selections, model) }
+      plan = up_to_date(place[type] ||= {}, model) { plan_for(type, selections, model) }
       plan if plan.is_a?(Plan)
     end
 
@@ -113,7 +113,7 @@ module Pipeloader
     end
 
     # What is known by +key+, unless a model has changed since.
-    def current(known, key)
+    def up_to_date(known, key)
       plan = known[key]
       plan && (plan.is_a?(String) || plan.current?) ? plan : known[key] = yield
     end
