@@ -173,7 +173,6 @@ class PlanFaultsTest < PlanTest
     few, many = [200, 400].map { |limit| Array.new(3) { taken.call(limit) }.min }
     per_row = (many - few) / 200.0
     # pg's row and its String, the Hash, and the String that the id becomes
-
     assert_operator per_row, :<=, 5, "#{per_row} for each row"
   ensure
     connection.exec("DROP TABLE plan_rows")
