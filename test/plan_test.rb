@@ -252,29 +252,6 @@ class PlanSharedTest < PlanTest
     def fetch(ids) = ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids)
   end
 
-  class LocalPost < ActiveRecord::Base
-    self.table_name = "posts"
-    has_many :local, -> { where(score: (I18n.locale == :de ? 4.. : 0..)).order(:id) }, class_name: "Comment", foreign_key: :post_id
-  end
-
-  class LocalUsers < GraphQL::Dataloader::Source
-    def fetch(ids) = I18n.with_locale(:de) { ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids) }
-  end
-
-  # What they look up doesn't see what a source has open while it waits.
-  def test_beside_a_source_with_an_open_block
-    I18n.available_locales |= %i[en de]
-    comment = type("LocalComment") { field :body, String }
-    author = type("LocalAuthor") { field :name, String }
-    post = type("LocalPost") do
-      field :local, [comment]
-      field :by, author
-      def by = dataloader.with(LocalUsers).load(object.author_id)
-    end
-    schemas = schemas({ posts: [[post], -> { LocalPost.order(:id) }] }) { use GraphQL::Dataloader }
-    Timeout.timeout(20) { assert_plan("{ posts { local { body } by { name } } }", schemas, made: [LocalPost, ::User]) }
-  end
-
   # While a source is loading no resolver's fiber gets on, and what they look up goes along with what the source reads.
   def test_beside_a_source
     comment = type("SourcedComment") { field :body, String }
@@ -300,23 +277,30 @@ class PlanSharedTest < PlanTest
     def fetch(ids) = Current.set(least: 8) { ::Comment.where(id: 1).scoping { ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids) } }
   end
 
+  class UsersOfALocale < GraphQL::Dataloader::Source
+    def fetch(ids) = I18n.with_locale(:de) { ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids) }
+  end
+
   # (Comments whose scope looks at what is set at the moment.)
   class Scoped < ::Post
     self.table_name = "posts"
     def self.name = "Post"
     has_many :high_comments, -> { where(score: Current.least.to_i..).order(:id) }, class_name: "Comment", foreign_key: :post_id
+    has_many :local_comments, -> { where(score: (I18n.locale == :de ? 4.. : 0..)).order(:id) }, class_name: "Comment", foreign_key: :post_id
   end
 
   # What a source has set while it reads isn't seen by the scopes of what goes along, nor does it lead them to another database.
   def test_beside_a_source_with_blocks_of_its_own
+    I18n.available_locales |= %i[en de]
     comment = type("ScopedComment") { field :body, String }
     post = type("ScopedPost") do
-      field :high_comments, [comment]
-      field :by, PlanTypes::User
+      %i[high_comments local_comments].each { |name| field name, [comment] }
+      %i[by local_by].each { |name| field name, PlanTypes::User }
       def by = dataloader.with(UsersOfTheirOwn).load(object.author_id)
+      def local_by = dataloader.with(UsersOfALocale).load(object.author_id)
     end
     schemas = schemas({ posts: [[post], -> { Scoped.order(:id) }] }) { use GraphQL::Dataloader }
-    ["{ posts { highComments { body } by { name } } }", "{ posts { by { name } highComments { body } } }"].each do |query|
+    ["{ posts { highComments { body } by { name } } }", "{ posts { by { name } highComments { body } } }", "{ posts { localComments { body } localBy { name } } }"].each do |query|
       Timeout.timeout(20) { assert_plan(query, schemas, made: [::Post, ::User]) }
     end
   end
