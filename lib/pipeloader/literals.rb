@@ -15,7 +15,7 @@ module Pipeloader
     # Where they may be (as far as they differ, Shape decides); or what isn't one though it may look like it.
     PLACE = /(?<before>=\s*|\b(?:limit|offset)\s+)(?<value>#{VALUE})
             |(?<list>\bin\s*\()(?<values>#{VALUE}(?:\s*,\s*#{VALUE})*)(?=\))|#{Shape::TOKEN}/xmi
-    # (Most texts have none, and this tells in a twentieth of the time.)
+    # (Most texts have none, and this tells so sooner than PLACE.)
     ANY = /(?:=\s*|\b(?:limit|offset)\s+|\bin\s*\()['\d]/i
     # OIDs of bigint, smallint, integer, oid, numeric.
     NUMBERS = [20, 21, 23, 26, 1700].freeze

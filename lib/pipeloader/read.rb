@@ -21,7 +21,7 @@ module Pipeloader
     KNOWN = {} # rubocop:disable Style/MutableConstant
     KNOWN_LIMIT = 1000
     KNOWN_LENGTH = 2000
-    # Longer texts count as impure: to look through 100 kB takes some 7 ms, and thrice that in an `IN` of 15,000 numbers.
+    # Longer texts count as impure: to look through them takes long, and longer still in an `IN` of thousands of numbers.
     LONGEST = 20_000
     private_constant :IMPURE, :KNOWN, :KNOWN_LIMIT, :KNOWN_LENGTH, :LONGEST
 
