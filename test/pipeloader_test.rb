@@ -444,7 +444,8 @@ class ConnectionsTest < AnswerTest
 
   # With both, graphql-ruby's `hasNextPage` depends on what was asked for before it.
   def test_first_and_last_in_every_order
-    fields = ["nodes { lastComment { id } }", "pageInfo { hasNextPage }", "second: pageInfo { hasPreviousPage hasNextPage startCursor }"]
+    fields = ["nodes { lastComment { id } }", "pageInfo { hasNextPage }", "second: pageInfo { hasPreviousPage hasNextPage startCursor }",
+              "third: pageInfo { endCursor hasNextPage }"]
     fields.permutation { |order| assert_same_answer "{ postsConnection(first: 5, last: 3) { #{order.join(" ")} } }" }
   end
 

@@ -31,7 +31,7 @@ module Pipeloader
 
       def load_nodes
         pipeloader_alone do |fiber|
-          @pipeloader_loader ||= fiber&.job
+          pipeloader_asked_by(fiber&.job)
           super()
         end
       end
@@ -43,7 +43,11 @@ module Pipeloader
         fiber ? Flight.over(self, fiber) { yield fiber } : yield
       end
 
-      # (Of those that have asked for them, the first.)
+      # Keeps the first of all that have asked for the nodes, in the order of a serial run.
+      def pipeloader_asked_by(job)
+        @pipeloader_loader = job if job && (@pipeloader_loader.nil? || job.compare(@pipeloader_loader).negative?)
+      end
+
       def pipeloader_loaded_later_than?(fiber)
         @pipeloader_loader && fiber&.job && fiber.job.compare(@pipeloader_loader).negative?
       end
