@@ -179,6 +179,7 @@ end
 require "pipeloader/replay"
 require "pipeloader/field_exact"
 require "pipeloader/host"
+require "pipeloader/delegation"
 require "pipeloader/plain_field"
 require "pipeloader/plain_type"
 require "pipeloader/plain_model"

@@ -736,7 +736,7 @@ class MissTest < ProjectionTest
     model.insert_all!([{ title: "one", old: "o", note: "n" }])
     model.columns_hash
     ActiveRecord::Base.connection.execute("ALTER TABLE drafts DROP COLUMN old, ADD COLUMN fresh text DEFAULT 'f'")
-    type = work_type("Draft") { field :note, String, selects: []; field :old, String; def note = object.note }
+    type = work_type("Draft") { field :note, String, selects: []; field :old, String; def note = object.then(&:note) }
     pair = schemas do
       field :drafts, [type], null: false
       define_method(:drafts) { model.order(:id) }

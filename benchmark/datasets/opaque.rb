@@ -4,7 +4,7 @@ require_relative "example"
 
 module Bench
   module Datasets
-    # The example's tables behind types whose every field is a method: nobody can see from outside what it reads.
+    # The example's tables behind types whose every field is a method with code of its own.
     class Opaque < Example
       def namespace = "bench_example"
 

@@ -49,8 +49,8 @@ module Pipeloader
         return unless model.is_a?(Class) && model < ActiveRecord::Base && !model.abstract_class? && model.table_exists?
 
         model.define_attribute_methods
-        plain = fields.reject { |field| PlainField.new(type, field).objection }
-        model if plain.any? && plain.all? { |field| model.method_defined?(field.method_sym) }
+        plain = fields.map { |field| PlainField.new(type, field) }.reject(&:objection)
+        model if plain.any? && plain.all? { |field| model.method_defined?(field.reader) }
       end
 
       def columns(model, name)

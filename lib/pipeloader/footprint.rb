@@ -45,17 +45,19 @@ module Pipeloader
       def prove(type, field, model)
         return declared(type, field, model) if field.pipeloader_selects
 
-        objection = PlainField.new(type, field).objection
-        read = objection ? opaque(objection) : PlainModel.of(model).reader(field.method_sym)
+        plain = PlainField.new(type, field)
+        objection = plain.objection
+        read = objection ? opaque(objection) : PlainModel.of(model).reader(plain.reader)
         read.at(type, field)
       end
 
       # A plain field that declares columns besides, reads both.
       def declared(type, field, model)
         declared = DeclaredColumns.of(field, model)
-        return declared if declared.missing? || PlainField.new(type, field).objection
+        plain = PlainField.new(type, field)
+        return declared if declared.missing? || plain.objection
 
-        read = PlainModel.of(model).reader(field.method_sym)
+        read = PlainModel.of(model).reader(plain.reader)
         read.opaque? || read.missing? ? declared : read.with(declared.columns).at(type, field)
       end
     end

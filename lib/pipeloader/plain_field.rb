@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Proves that graphql-ruby, in both of its engines, resolves a field by calling `method_sym` of the record, without
-  # arguments, and does nothing else with the record.
+  # Proves that graphql-ruby resolves a field by calling one method of the record, without arguments, and does nothing else with
+  # the record.
   class PlainField
     HOST = GraphQL::Schema::Field
     SAMPLE = HOST.new(name: "sample", type: String, null: true, owner: nil)
@@ -18,6 +18,14 @@ module Pipeloader
     def objection
       own_code || shadowed || configured
     end
+
+    # What is called of the record, where nothing stands in the way.
+    #
+    #: () -> Symbol
+    def reader = delegated || @field.method_sym
+
+    # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods.
+    def other_on_next? = mode == :direct_send && reader != @field.method_sym
 
     # True if no `scope_items` sees the value.
     def unscoped?
@@ -51,7 +59,7 @@ module Pipeloader
       return "extras #{extras.join(", ")}" if extras.any?
       return "it takes arguments" unless arguments.empty?
 
-      "execution mode #{@field.execution_mode}" unless sent_directly?
+      "execution mode #{mode}" unless mode == :direct_send || (mode == :resolve_legacy_instance_method && delegated)
     end
 
     def extras = @field.connection? ? @field.extras - [:lookahead] : @field.extras
@@ -61,17 +69,22 @@ module Pipeloader
       @field.connection? ? names - PAGES : names
     end
 
-    # (Before Execution::Next, fields have no mode.)
-    def sent_directly?
-      !@field.respond_to?(:execution_mode) || @field.execution_mode == :direct_send
-    end
+    # How Execution::Next resolves it.
+    def mode = @field.respond_to?(:execution_mode) ? @field.execution_mode : :direct_send
 
     # A method of the type's comes first.
     def shadowed
       method = @field.resolver_method
-      return unless @type.method_defined?(method)
+      return if delegated || !@type.method_defined?(method)
 
       "resolver method `#{method}` on #{@type.instance_method(method).owner}"
+    end
+
+    # What the resolver method asks of the record, if that is all it does.
+    def delegated
+      return @delegated if defined?(@delegated)
+
+      @delegated = Delegation.target(@type, @field.resolver_method)
     end
   end
 end

@@ -77,8 +77,9 @@ module Pipeloader
       return constant(key, type.graphql_name) if nodes.first.name == "__typename"
 
       field = field_of(type, nodes)
-      stop(PlainField.new(type, field).objection, type, field)
-      reader = PlainModel.of(model).reader(field.method_sym)
+      plain = PlainField.new(type, field)
+      stop(plain.objection || objection_on_next(plain), type, field)
+      reader = PlainModel.of(model).reader(plain.reader)
       stop(reader.reason, type, field)
       return leaf(type, key, field, reader, model) unless reader.association?
 
@@ -87,10 +88,16 @@ module Pipeloader
       stop(e.message) # as of a class that there isn't: that matters where there is something to load
     end
 
+    def objection_on_next(plain)
+      return unless plain.other_on_next? && @operation.schema.respond_to?(:execute_next)
+
+      "Execution::Next calls another method than `#{plain.reader}`"
+    end
+
     def constant(key, value) = Part.new([], ->(_) { Plan::Constant.new(key, value) })
 
     def leaf(type, key, field, reader, model)
-      stop("`#{field.method_sym}` isn't one column", type, field) unless reader.columns? && reader.columns.one?
+      stop("`#{PlainField.new(type, field).reader}` isn't one column", type, field) unless reader.columns? && reader.columns.one?
       stop(Coercion.objection(field.type), type, field)
 
       column = reader.columns.first

@@ -155,7 +155,7 @@ module Library
     # Says less than it reads.
     field :secret, String, selects: []
     field :note_of_all, String, selects: %i[work]
-    def secret = object.note
+    def secret = object.then(&:note)
     def note_of_all = object.work&.body.to_s[0, 6]
   end
 
@@ -189,7 +189,7 @@ module Library
     field :writer_bio, String, selects: %i[writer]
     field :loud, String
 
-    def criticized = object.reviewer
+    def criticized = object.then(&:reviewer)
     def sorted_reviews = object.reviews.reorder(stars: :desc, id: :desc)
     def excerpt = object.body.to_s[0, 4]
     def hidden = "#{object.title} #{object.body.to_s.size} #{object.price}"

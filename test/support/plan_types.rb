@@ -74,7 +74,7 @@ module PlanTypes
     field :fails, String
     field :must_fail, String, null: false, resolver_method: :fails
     def loud = object.title.upcase
-    def opaque_author = object.author
+    def opaque_author = object.then(&:author)
     def fails = raise(GraphQL::ExecutionError, "no #{object.title}")
   end
 

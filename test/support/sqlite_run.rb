@@ -40,7 +40,7 @@ module Types
     field :hidden, String, selects: []
     field :loud, String
     def excerpt = object.body[0, 3]
-    def hidden = object.body
+    def hidden = object.then(&:body)
     def loud = object.title.upcase
   end
 

@@ -77,8 +77,8 @@ class CrowdTest < WireCase
 
   def connect(pool)
     @pool = pool
-    connect_gated(pool: pool, checkout_timeout: 3)
-    Paired.establish_connection(TestDatabase.hash(TestDatabase::SECOND, pool: pool, checkout_timeout: 3))
+    connect_gated(pool: pool, checkout_timeout: 30)
+    Paired.establish_connection(TestDatabase.hash(TestDatabase::SECOND, pool: pool, checkout_timeout: 30))
     PairedAudit.find(1)
   end
 

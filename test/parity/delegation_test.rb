@@ -1,0 +1,142 @@
+# frozen_string_literal: true
+
+require "coverage"
+require_relative "../support/plans"
+
+# Resolver methods that do nothing but to ask the record are plain; those that do anything else are graphql-ruby's.
+class DelegationTest < PlanTest
+  module OfAModule
+    def title = object.title
+  end
+
+  module OfAnInterface
+    include GraphQL::Schema::Interface
+    field :title, String
+    def title = object.title
+  end
+
+  # {how it is written => body of an object type over posts}
+  PLAIN = {
+    endless: -> { field :title, String; def title = object.title },
+    lines: lambda {
+      field :title, String
+      def title
+        # what it is called
+        object.title
+      end
+    },
+    return: -> { field :title, String; def title() = (return object.title) },
+    parentheses: -> { field :title, String; def title = object().title },
+    itself: -> { field :title, String; def title = self.object.title },
+    defined: -> { field :title, String; define_method(:title) { object.title } },
+    alias: -> { field :title, String, resolver_method: :heading; def title = object.title; alias_method :heading, :title },
+    module: -> { field :title, String; include OfAModule },
+    interface: -> { implements OfAnInterface },
+    parent: -> { field :title, String; superclass.define_method(:title) { object.title } }
+  }.freeze
+
+  # Each gives the title, too, so that nothing but the records shows who did it.
+  # rubocop:disable Lint/UnusedMethodArgument, Lint/BinaryOperatorWithIdenticalOperands, Lint/UselessMethodDefinition
+  OPAQUE = {
+    argument: -> { field :title, String; def title(_more = nil) = object.title },
+    keyword: -> { field :title, String; def title(more: nil) = object.title },
+    rest: -> { field :title, String; def title(*) = object.title },
+    block: -> { field :title, String; def title(&) = object.title },
+    safe: -> { field :title, String; def title = object&.title },
+    further: -> { field :title, String; def title = object.title.itself },
+    arguments: -> { field :title, String; def title = object.title(*[]) },
+    given_a_block: -> { field :title, String; def title = object.title { 1 } },
+    given_no_block: -> { field :title, String; def title = object.title(&nil) },
+    by_send: -> { field :title, String; def title = object.public_send(:title) },
+    index: -> { field :title, String; def title = object[:title] },
+    twice: -> { field :title, String; def title = object.title && object.title },
+    statements: -> { field :title, String; def title = (@asked = true; object.title) },
+    rescue: -> { field :title, String; def title = (object.title rescue nil) },
+    ensure: lambda {
+      field :title, String
+      def title
+        object.title
+      ensure
+        @asked = true
+      end
+    },
+    condition: -> { field :title, String; def title = (object.title if object) },
+    local: -> { field :title, String; def title = (object = self.object; object.title) },
+    super: -> { field :title, String; superclass.define_method(:title) { object.title }; def title = super },
+    proc: -> { field :title, String; define_method(:title, &->(*) { object.title }) },
+    object: -> { field :title, String; def object = super; def title = object.title },
+    record_of_a_reader: -> { field :title, String; attr_reader :title; def initialize(object, context) = super.tap { @title = object.title } },
+    protected: -> { field :title, String; def title = object.title; protected :title },
+    private: -> { field :title, String; def title = object.title; private :title; def respond_to?(name, *) = name == :title ? true : super; def public_send(name) = send(name) }
+  }.freeze
+  # rubocop:enable Lint/UnusedMethodArgument, Lint/BinaryOperatorWithIdenticalOperands, Lint/UselessMethodDefinition
+
+  QUERIES = ["{ them { id title } }", "{ it { t: title id } }", "{ authors { name posts { id title } } }"].freeze
+
+  def self.schemas_of(body)
+    lambda do |test|
+      parent = Class.new(Schemas::Base) { graphql_name "Parent" }
+      post = Class.new(parent) { graphql_name "Delegating"; class_exec(&body); field :id, GraphQL::Types::ID }
+      author = test.type("Author") { field :name, String; field :posts, [post] }
+      test.schemas({ them: [[post], -> { Post.order(:id) }], it: [post, -> { Post.find(3) }], authors: [[author], -> { User.order(:id) }] })
+    end
+  end
+
+  PLAIN.each do |name, body|
+    define_method(:"test_plain_#{name}") do
+      schemas = self.class.schemas_of(body).call(self)
+      QUERIES.each { |query| assert_plan(query, schemas, made: query.include?("it {") ? [Post] : []) }
+    end
+  end
+
+  OPAQUE.each do |name, body|
+    define_method(:"test_opaque_#{name}") do
+      schemas = self.class.schemas_of(body).call(self)
+      QUERIES.each { |query| assert_aside(query, schemas, errors: :any) }
+    end
+  end
+
+  def test_of_another_name
+    schemas = self.class.schemas_of(-> { field :title, String, resolver_method: :heading; def heading = object.body }).call(self)
+    assert_plan(QUERIES.first, schemas)
+  end
+
+  # As where nobody has told Execution::Next to look for resolver methods.
+  class AskedDirectly < GraphQL::Schema::Field
+    def execution_mode = :direct_send
+    def execution_mode_key = method_sym
+  end
+
+  def test_what_the_engines_read_differently
+    schemas = self.class.schemas_of(-> { field_class AskedDirectly; field :title, String; def title = object.body }).call(self)
+    assert_plan(QUERIES.first, schemas, aside: (Post if Engine::NEXT))
+  end
+
+  def test_associations
+    user = type("DelegatedUser") { field :name, String; def name = object.name }
+    comment = type("DelegatedComment") { field :body, String; def body = object.body; field :commenter, user; def commenter = object.commenter }
+    post = type("DelegatedPost") { field :author, user; def author = object.author; field :comments, [comment]; def comments = object.comments }
+    schemas = schemas({ posts: [[post], -> { Post.order(:id) }] })
+    assert_plan("{ posts { author { name } comments { body commenter { name } } } }", schemas)
+  end
+
+  # Somebody wants to see which lines are run.
+  def test_while_lines_are_counted
+    Coverage.setup(oneshot_lines: true)
+    Coverage.resume
+    schemas = self.class.schemas_of(PLAIN[:endless]).call(self)
+    assert_aside(QUERIES.first, schemas)
+  ensure
+    Coverage.result
+  end
+
+  def test_projection
+    schemas = self.class.schemas_of(-> { field :title, String; def title = object.title; field :loud, String; def loud = object.title.upcase }).call(self)
+    exact = Class.new(schemas.first) { use Pipeloader, field_exact: true, compile: false }
+    narrow, whole = %w[title loud].map do |name|
+      WireCounter.events("sql.active_record") { exact.execute("{ them { id #{name} } }") }.pluck(:sql)
+    end
+    assert_equal ['SELECT "posts"."id", "posts"."title" FROM "posts" ORDER BY "posts"."id" ASC'], narrow
+    assert_equal ['SELECT "posts".* FROM "posts" ORDER BY "posts"."id" ASC'], whole
+  end
+end
