@@ -21,7 +21,7 @@ module Pipeloader
     def empty? = @columns.empty?
 
     # Whether all models are as they were, as Plan#current?.
-    def current? = @model.attribute_types.equal?(@types) && @links.each_value.all? { |link| link.plan.current? }
+    def current? = @model.attribute_types.equal?(@types) && @links.all? { |_, link| link.plan.current? }
 
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?

@@ -25,9 +25,9 @@ module Pipeloader
     #: (Operation) -> void
     def initialize(operation)
       @operation = operation
-      @partials = {} # {place => {[type, model] => Partial}}
       # {place => {type => {model => Plan, or why there is none}}}; several types where a place is in a fragment on an interface
       @places = {}
+      @partials = {} # {place => {type => {model => Partial}}}
     end
 
     # What is to be written to the response for +value+, which a field's resolver has returned.
@@ -36,7 +36,7 @@ module Pipeloader
     # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
     def grow(value, type, selections, node, context)
       list = Planner.nullable(type).list?
-      return if list == (ActiveRecord::Base === value) || !(model = Root.model(value)) || in_transaction?(model)
+      return if list == (ActiveRecord::Base === value) || !(model = Root.model(value))
       return unless (plan = at(Planner.item(type), selections, node, model))
 
       trees = Harvest.new(ResolverFiber.current, context).call(plan, value)
@@ -58,8 +58,7 @@ module Pipeloader
     #
     # @return [Partial, nil] nil if nothing is
     def partial(type, selections, node, model)
-      known = @partials[@operation.place(selections, node)] ||= {}
-      partial = up_to_date(known, [type, model]) { Planner.new(@operation).partial(type, selections, model) }
+      partial = look(@partials, type, selections, node, model) { Planner.new(@operation).partial(type, selections, model) }
       partial unless partial.empty? || in_transaction?(model)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -69,9 +68,8 @@ module Pipeloader
     # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
     # @return [Plan, nil]
     def at(type, selections, node, model)
-      place = @places[@operation.place(selections, node)] ||= {}
-      plan = up_to_date(place[type] ||= {}, model) { plan_for(type, selections, model) }
-      plan if plan.is_a?(Plan)
+      plan = look(@places, type, selections, node, model) { in_transaction?(model) ? return : plan_for(type, selections, model) }
+      plan if plan.is_a?(Plan) && !in_transaction?(model)
     end
 
     # What has been found so far for values of +type+ at a place of the document.
@@ -81,7 +79,7 @@ module Pipeloader
 
     # @return [Array<Partial>] for each model whose records came there
     def partials(type, selections, node)
-      (@partials[@operation.place(selections, node)] || {}).filter_map { |(known, _), partial| partial if known.equal?(type) }
+      @partials.dig(@operation.place(selections, node), type)&.values || []
     end
 
     private
@@ -104,7 +102,7 @@ module Pipeloader
     # @return [Link, nil]
     def link(associations, type, selections, node)
       reflection = associations.first.reflection
-      return unless associations.all? { |it| it.reflection.equal?(reflection) } && !in_transaction?(reflection.klass)
+      return unless associations.all? { |it| it.reflection.equal?(reflection) }
       return unless (plan = at(Planner.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.new(reflection, plan.projection)
@@ -112,10 +110,11 @@ module Pipeloader
       link if lookup.narrows? && !link.leads_back?
     end
 
-    # What is known by +key+, unless a model has changed since.
-    def up_to_date(known, key)
-      plan = known[key]
-      plan && (plan.is_a?(String) || plan.current?) ? plan : known[key] = yield
+    # What is known, unless a model has changed since.
+    def look(places, type, selections, node, model)
+      known = (places[@operation.place(selections, node)] ||= {})[type] ||= {}
+      plan = known[model]
+      plan && (plan.is_a?(String) || plan.current?) ? plan : known[model] = yield
     end
 
     # There a statement that fails ends more than itself.
