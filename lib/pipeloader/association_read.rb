@@ -14,7 +14,7 @@ module Pipeloader
     # @param dynamic [Boolean] whether ActiveRecord would build it for each read
     # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
     def self.of(relation, connection, dynamic:)
-      return if dynamic && (relation.null_relation? || other_clauses?(relation))
+      return if dynamic && !simple?(relation)
 
       sql, binds, preparable, allow_retry = connection.pipeloader_sql_of(relation)
       return unless connection.pipeloader_parks?(sql) && binds.all? { |bind| open?(bind) || constant?(bind) }
@@ -23,11 +23,10 @@ module Pipeloader
       new(sql, "#{relation.klass.name} Load", binds, dynamic ? preparable : true, allow_retry, dynamic)
     end
 
-    # (What was merged may be there and say nothing.)
-    def self.other_clauses?(relation)
-      relation.values.any? { |name, value| !CLAUSES.include?(name) && value != [] }
+    # Whether SQL is all that comes of the relation. (What was merged may be there and say nothing.)
+    def self.simple?(relation)
+      !relation.null_relation? && relation.values.none? { |name, value| !CLAUSES.include?(name) && value != [] }
     end
-    private_class_method :other_clauses?
 
     def self.open?(bind) = bind.is_a?(ActiveModel::Attribute) && bind.value.is_a?(ActiveRecord::StatementCache::Substitute)
 

@@ -30,6 +30,11 @@ module Pipeloader
     # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
+    def current? = @plan.current?
+
+    # Whether +record+ may be one of its owners.
+    def for?(_record) = true
+
     # @return [Lookup] of the rows that it leads to
     attr_reader :lookup
 
@@ -38,7 +43,7 @@ module Pipeloader
     def keys(rows)
       keys = rows.map { |row| row[@index] }
       keys.uniq!
-      raise Unfit if keys.compact! && asks_for_null?
+      raise Unfit if keys.compact! && !@lookup.belongs_to?
 
       keys
     end
@@ -53,9 +58,6 @@ module Pipeloader
     end
 
     private
-
-    # Where it isn't a belongs_to that has none, ActiveRecord may ask for the rows whose key IS NULL.
-    def asks_for_null? = !(@reflection.through_reflection || @reflection).belongs_to?
 
     def nothing = @nullable ? nil : raise(Unfit)
   end

@@ -71,7 +71,13 @@ module Pipeloader
     end
 
     # Whether the association, as it is now, brings whole rows of its table.
-    def narrows? = @projection.narrows?(relation_with(ActiveRecord::StatementCache::Substitute.new))
+    def narrows? = fits?(relation_with(ActiveRecord::StatementCache::Substitute.new))
+
+    # @return [String] the attribute by which an owner's rows are found
+    def owners_key = @reflection.chain.last.join_foreign_key.to_s
+
+    # Whether an owner without a key has no rows. (Else ActiveRecord may ask for those whose key IS NULL.)
+    def belongs_to? = (@reflection.through_reflection || @reflection).belongs_to?
 
     # @param keys [Array] of the owners, no two the same
     # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
@@ -92,10 +98,15 @@ module Pipeloader
       @model.with_connection do |connection|
         binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
         options = { preparable: connection.prepared_statements, allow_retry: true }
-        rows = Root.rows(@model, @model._query_by_sql(connection, statement.sql, binds, **options))
-        rows.group_by { |row| row[statement.at] }
+        by_key(@model._query_by_sql(connection, statement.sql, binds, **options), statement.at)
       end
     end
+
+    # @param index [Integer] where in a row the owner's key is
+    def by_key(result, index) = Root.rows(@model, result).group_by { |row| row[index] }
+
+    def fits?(relation) = @projection.narrows?(relation)
+    def select(relation) = @projection.narrow(relation)
 
     # Whether an owner's key is all that is asked of a row, and there is one for each.
     def by_key?(scopes)
@@ -128,16 +139,16 @@ module Pipeloader
     end
 
     def for_keys(connection)
-      sql, = compile(@projection.narrow(@model.unscoped), connection)
+      sql, = compile(select(@model.unscoped), connection)
       key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
       Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], @projection.columns.index(key_column))
     end
 
     def for_each_key(connection)
       relation = relation_with(key = ActiveRecord::StatementCache::Substitute.new)
-      raise Unfit unless @projection.narrows?(relation)
+      raise Unfit unless fits?(relation)
 
-      sql, binds = compile(@projection.narrow(relation), connection)
+      sql, binds = compile(select(relation), connection)
       at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
       Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, -1)
     end

@@ -1,51 +1,63 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Objects that wait for one association, each for its own records: read for all of them at once, when graphql-ruby has come to
-  # all that it can come to.
-  class Owners
-    # +job+ has graphql-ruby do it, where a plan can't.
-    Owner = Struct.new(:record, :result, :job)
-    private_constant :Owner
+  # An object that waits for what one of its associations brings. Its +key+ is what it was when graphql-ruby came to the field;
+  # its +job+ has graphql-ruby do it, where a plan can't, with the +records+ that were read for it, if any.
+  Owner = Struct.new(:link, :record, :result, :job, :key, :records) do
+    def load
+      record.association(link.name).pipeloader_load(records) if records && !link.leaves?(self)
+    end
+  end
 
-    #: (Partial, Link, GraphQL::Query::Context) -> void
+  # Those of one association: read for all of them at once, when graphql-ruby has come to all that it can come to.
+  class Owners
+    #: (Partial, (Link | Preload), GraphQL::Query::Context) -> void
     def initialize(partial, link, context)
       @partial = partial
       @link = link
-      @plan = Plan.new(nil, [link])
       @context = context
       @owners = []
     end
 
-    # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash]
-    def add(record, result, job) = @owners << Owner.new(record, result, job)
+    # @param owner [Owner] of which a resolver that came before may have changed the record
+    def add(owner)
+      return give_up([owner]) unless @partial.linked?(@link, owner.record)
+
+      owner.key = @partial.key(@link, owner.record)
+      @owners << owner
+    end
 
     # @yield [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash, Object] each, and what is to be written there
     def read(fiber, &write)
-      owners, others = @owners.partition { |owner| @partial.linked?(@link, owner.record) }
-      give_up(fiber, others)
-      grow(fiber, owners, &write)
+      @link.is_a?(Preload) ? preload(fiber) : grow(fiber, &write)
+    rescue *Plans::FORESEEN => e
+      raise if Plans.interrupted?(e)
+
+      give_up(@owners)
     end
 
     private
 
-    def grow(fiber, owners, &write)
-      root = Branch.of(@plan, owners.map { |owner| [@partial.key(@link, owner.record)] }, coerced: true)
-      Harvest.new(fiber, @context).read(root)
-      owners.zip(root.rows) { |owner, row| put(fiber, owner, row, root, &write) }
-    rescue *Plans::FORESEEN => e
-      raise if Plans.interrupted?(e)
+    # (Few are read as they are: pipelined.)
+    def preload(fiber)
+      owners = @owners.reject { |owner| @link.leaves?(owner) }
+      @link.call(fiber, owners) if owners.size >= Coalesced::WORTH
+      give_up(@owners)
+    end
 
-      give_up(fiber, owners)
+    def grow(fiber, &write)
+      root = Branch.of(Plan.new(nil, [@link]), @owners.map { |owner| [owner.key] }, coerced: true)
+      Harvest.new(fiber, @context).read(root)
+      @owners.zip(root.rows) { |owner, row| put(fiber, owner, row, root, &write) }
     end
 
     def put(fiber, owner, row, root)
       yield(owner.result, @link.build(row, root, @context))
       fiber.loader.pipeloader_release(owner.job)
     rescue Unfit
-      give_up(fiber, [owner])
+      give_up([owner])
     end
 
-    def give_up(fiber, owners) = owners.each { |owner| fiber.loader.append_job(owner.job) }
+    def give_up(owners) = owners.each { |owner| @context.dataloader.append_job(owner.job) }
   end
 end

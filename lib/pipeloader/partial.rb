@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What of an object is plain, where the rest isn't: the leaves that are columns of its record, and the associations that have a
-  # Plan. Everything else is graphql-ruby's.
+  # What of an object is plain, where the rest isn't: the leaves that are columns of its record, associations that have a Plan,
+  # and those whose records are read ahead. Everything else is graphql-ruby's.
   class Partial
     # @return [Hash{String => String, nil}] why fields aren't plain, by key in the response
     attr_reader :reasons
 
-    # @param entries [Array(String, (Plan::Leaf | Link))] each with the column that it reads of the record
+    # @param entries [Array(String, (Plan::Leaf | Link | Preload))] each with the column that it reads of the record
     def initialize(model, entries, reasons)
       @model = model
       @types = model.attribute_types
       @reasons = reasons
       @columns = entries.to_h { |column, entry| [entry.key, column] }
-      links, leaves = entries.map(&:last).partition { |entry| entry.is_a?(Link) }
+      leaves, links = entries.map(&:last).partition { |entry| entry.is_a?(Plan::Leaf) }
       @leaves = leaves.to_h { |leaf| [leaf.key, leaf.coercion] }
       @links = links.to_h { |link| [link.key, link] }
     end
@@ -21,13 +21,13 @@ module Pipeloader
     def empty? = @columns.empty?
 
     # Whether all models are as they were, as Plan#current?.
-    def current? = @model.attribute_types.equal?(@types) && @links.all? { |_, link| link.plan.current? }
+    def current? = @model.attribute_types.equal?(@types) && @links.all? { |_, link| link.current? }
 
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?
 
     # @param key [String] in the response
-    # @return [Link, nil] the association that it is, if it is to be read
+    # @return [Link, Preload, nil] the association that it is, if it is to be read
     def link(key, record)
       link = @links[key]
       link if link && linked?(link, record)
@@ -36,7 +36,7 @@ module Pipeloader
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
       !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) &&
-        record.has_attribute?(@columns[link.key])
+        record.has_attribute?(@columns[link.key]) && link.for?(record)
     end
 
     # @return [Object] the record's own key, by which the association's records are found
@@ -51,14 +51,12 @@ module Pipeloader
       written
     end
 
-    # A resolver that came before may have changed the record. Yields each key that is to be done again.
-    def write_again(keys, written, record, result, context)
-      keys.each do |key|
-        next if record._read_attribute(@columns[key]).equal?(written[key])
+    # A resolver that came before may have changed the record. Yields if graphql-ruby is to do it.
+    def write_again(key, written, record, result, context)
+      return if record._read_attribute(@columns[key]).equal?(written[key])
 
-        value = leaf(key, record, context, written = {})
-        written.empty? ? yield(key) : result.set_leaf(key, value)
-      end
+      value = leaf(key, record, context, written = {})
+      written.empty? ? yield : result.set_leaf(key, value)
     end
 
     private

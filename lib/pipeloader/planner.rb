@@ -33,7 +33,9 @@ module Pipeloader
       objection = PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
       parts = selected(type, selections).to_h { |key, nodes| [key, objection || part_of_object(type, key, nodes, model)] }
       plain, others = parts.partition { |_, part| part.is_a?(Part) }
-      Partial.new(model, plain.map { |_, part| [part.columns.first, part.entry.call(part.columns)] }, others.to_h)
+      ahead = objection ? [] : others.filter_map { |key, _| preload(type, key, selected(type, selections)[key], model) }
+      entries = (plain.map(&:last) + ahead).map { |part| [part.columns.first, part.entry.call(part.columns)] }
+      Partial.new(model, entries, others.to_h)
     end
 
     # @return [Plan, String] the reason, if there can be none
@@ -55,6 +57,27 @@ module Pipeloader
     # @return [Part, String, nil] the reason, if it is graphql-ruby's; nil for __typename, which is none the less
     def part_of_object(type, key, nodes, model)
       catch(OPAQUE) { part(type, key, nodes, model) } unless nodes.first.name == "__typename"
+    end
+
+    # @return [Part, nil] nil where graphql-ruby has to ask for each object's records
+    def preload(type, key, nodes, model)
+      catch(OPAQUE) do
+        field = field_of(type, nodes) unless nodes.first.name == "__typename"
+        reflection = association_of(type, field, model) if field
+        stop("nothing to be read ahead") unless reflection && objection_to_association(type, field, reflection).nil?
+        stop(objection(reflection.klass))
+        preload = Preload.new(key, reflection)
+        return Part.new([preload.lookup.owners_key], ->(_) { preload }) if narrows?(preload.lookup)
+      end
+      nil
+    rescue NameError
+      nil
+    end
+
+    def association_of(type, field, model)
+      plain = PlainField.new(type, field)
+      reader = PlainModel.of(model).reader(plain.reader) unless plain.objection
+      model.reflect_on_association(reader.association) if reader&.association?
     end
 
     def objection(model)
@@ -108,21 +131,28 @@ module Pipeloader
     def link(type, key, nodes, field, reflection)
       stop(objection_to_link(type, field, reflection), type, field)
 
-      owners_key = reflection.chain.last.join_foreign_key.to_s
       plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
       stop(objection_to_inverse(reflection, plan), type, field)
       lookup = Lookup.new(reflection, plan.projection)
       stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
-      Part.new([owners_key], lambda do |columns|
-        Link.new(key, field, reflection, lookup, columns.index(owners_key), plan, nullable: !field.type.non_null?)
+      Part.new([lookup.owners_key], lambda do |columns|
+        Link.new(key, field, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
       end)
     end
 
     def objection_to_link(type, field, reflection)
+      item = Planner.item(field.type)
+      return "#{item.to_type_signature} is no object type" unless item.kind.object?
+
+      objection_to_association(type, field, reflection)
+    end
+
+    # Why it isn't the association's records that a field gives.
+    def objection_to_association(type, field, reflection)
       returned = Planner.nullable(field.type)
       item = Planner.item(field.type)
       return "it is a connection" if field.connection?
-      return "#{item.to_type_signature} is no object type" unless item.kind.object?
+      return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless reflection.collection? == returned.list?
       return "`scope_items` of #{item.graphql_name}" unless PlainField.new(type, field).unscoped?
 

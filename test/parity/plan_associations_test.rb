@@ -143,6 +143,27 @@ class PlanAssociationsTest < PlanTest
     (MANY + [:below]).each { |name| define_method(:"of_#{name}") { Owner.find(2).public_send(name) } }
   end)
 
+  # The same, with a field of its own on each type: records have to exist.
+  class OpaqueThing < ThingType
+    graphql_name "OpaqueThing"
+    field :loud, String
+    def loud = name.to_s.dup << "!"
+    OF_THINGS.each { |name| field name, "PlanAssociationsTest::OpaqueOwner" }
+    field :owners_profile, OpaqueThing
+    def name = object.name
+  end
+
+  class OpaqueOwner < OwnerType
+    graphql_name "OpaqueOwner"
+    field :loud, String
+    def loud = object.name.concat("!")
+    MANY.each { |name| field name, [OWNERS.include?(name) ? OpaqueOwner : OpaqueThing] }
+    ONE.each { |name, of| field name, of == :owner ? OpaqueOwner : OpaqueThing }
+    field :below, [OpaqueOwner]
+  end
+
+  OPAQUE = schemas({ owners: [[OpaqueOwner], -> { Owner.order(:id) }], things: [[OpaqueThing], -> { Thing.order(:id) }] })
+
   # Those whose order nobody says are read in the table's.
   ASIDE = %i[distinct_ones few_columns locked eager by_position of_its_record extended extending strict not_joined raising of_no_class of_no_column
              through_nothing by_wide by_mixed by_short by_code everything all_things].freeze
@@ -164,6 +185,25 @@ class PlanAssociationsTest < PlanTest
   OF_THINGS.each do |name|
     define_method(:"test_of_things_#{name}") do
       ["{ things { id #{name.to_s.camelize(:lower)} { id name } } }", "{ owners { things { #{name.to_s.camelize(:lower)} { name } } } }"].each { |query| assert_same(query) }
+    end
+  end
+
+  # Their records are read ahead, for all owners at once: a statement for an association that is asked of many.
+  (MANY + ONE.keys + [:below]).each do |name|
+    define_method(:"test_opaque_#{name}") do
+      field = name.to_s.camelize(:lower)
+      assert_same("{ owners { id x: #{field} { loud name } loud } }", OPAQUE)
+      assert_same("{ owners { loud #{field} { name } } }", OPAQUE)
+      assert_same("{ things { owner { loud #{field} { id loud } } loud } }", OPAQUE)
+      assert_same("{ owners { a: #{field} { loud } b: #{field} { loud id } } }", OPAQUE)
+    end
+  end
+
+  OF_THINGS.each do |name|
+    define_method(:"test_opaque_of_things_#{name}") do
+      field = name.to_s.camelize(:lower)
+      assert_same("{ things { id #{field} { id loud } loud } }", OPAQUE)
+      assert_same("{ owners { things { #{field} { loud name } } } }", OPAQUE)
     end
   end
 

@@ -24,6 +24,14 @@ module Pipeloader
         pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super }
       end
 
+      # As load_target, when it has found +records+.
+      def pipeloader_load(records)
+        dynamic = skip_statement_cache?(NothingToEagerLoad)
+        records.each { |record| dynamic ? pipeloader_take_over(record) : pipeloader_take(record) }
+        @target = pipeloader_target(records)
+        loaded!
+      end
+
       def scope
         return super unless @pipeloader_unscoped
 
@@ -51,6 +59,8 @@ module Pipeloader
       end
 
       private
+
+      def pipeloader_target(records) = records.first
 
       # @return [Array<ActiveRecord::Base>, nil] nil where more than the owner's keys decides what is asked for
       def pipeloader_find_by_keys(fiber)
@@ -113,6 +123,10 @@ module Pipeloader
 
         Flight.over(self, fiber) { super }
       end
+
+      private
+
+      def pipeloader_target(records) = merge_target_lists(records, @target)
     end
   end
 end

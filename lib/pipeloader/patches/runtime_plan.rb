@@ -36,35 +36,57 @@ module Pipeloader
         partial if partial&.takes?(record)
       end
 
-      # As graphql-ruby: a job for each field, but for what is plain.
+      # As graphql-ruby: a job for each field, but for what is plain. Where that is behind one that isn't, whose resolver may
+      # change the record, a job looks at it in its place.
       def pipeloader_evaluate(partial, fields, result)
         record = result.graphql_application_value.object
         written = partial.write(record, result, context)
-        late = others = nil
+        opaque = behind = nil
         fields.each do |name, nodes|
-          if written.key?(name) then (late ||= []) << name if others
-          elsif (link = partial.link(name, record)) then pipeloader_wait(partial, link, record, result, nodes)
-          else others = @dataloader.append_job { evaluate_selection(name, nodes, result) } || true
+          owner = pipeloader_owner(partial, name, nodes, record, result) unless written.key?(name)
+          if owner.nil? && !written.key?(name)
+            @dataloader.append_job { evaluate_selection(name, nodes, result) }
+            opaque, behind = true, nil
+          elsif opaque
+            behind ||= {}.tap { |plain| @dataloader.append_job { pipeloader_follow(plain, partial, written, result, fields) } }
+            behind[name] = owner
+          elsif owner then pipeloader_wait(partial, owner)
           end
-        end
-        return unless late
-
-        @dataloader.append_job do
-          partial.write_again(late, written, record, result, context) { |name| evaluate_selection(name, fields[name], result) }
         end
       end
 
-      def pipeloader_wait(partial, link, record, result, nodes)
-        job = @dataloader.pipeloader_reserve { evaluate_selection(link.key, nodes, result) }
-        ((@pipeloader_owners ||= {}.compare_by_identity)[link] ||= pipeloader_owners(partial, link)).add(record, result, job)
+      # @param plain [Hash{String => Owner, nil}]
+      def pipeloader_follow(plain, partial, written, result, fields)
+        record = result.graphql_application_value.object
+        plain.each do |name, owner|
+          next pipeloader_wait(partial, owner) if owner
+
+          partial.write_again(name, written, record, result, context) { evaluate_selection(name, fields[name], result) }
+        end
+      end
+
+      # @return [Owner, nil] nil where it isn't an association that is to be read
+      def pipeloader_owner(partial, name, nodes, record, result)
+        link = partial.link(name, record) or return
+        owner = Owner.new(link, record, result)
+        owner.job = @dataloader.pipeloader_reserve do
+          owner.load
+          evaluate_selection(name, nodes, result)
+        end
+        owner
+      end
+
+      def pipeloader_wait(partial, owner)
+        link = owner.link
+        ((@pipeloader_owners ||= {}.compare_by_identity)[link] ||= pipeloader_owners(partial, link)).add(owner)
       end
 
       def pipeloader_owners(partial, link)
         Owners.new(partial, link, context).tap { |owners| @dataloader.append_job { pipeloader_read_later(owners, link) } }
       end
 
-      # Behind all jobs that are queued by now: their resolvers may change the records. (And before any fiber goes on that has
-      # parked, so that it's one burst.)
+      # Behind all jobs that are queued by now: there may be other owners. (And before any fiber goes on that has parked, so that
+      # it's one burst.)
       def pipeloader_read_later(owners, link)
         @dataloader.append_job do
           @pipeloader_owners.delete(link)

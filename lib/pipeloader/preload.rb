@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # An association that many objects are asked for, of whose records something is opaque: they are read for all owners at once,
+  # and made and gone on with as ever.
+  class Preload
+    attr_reader :key, :name, :lookup
+
+    alias inspect to_s
+
+    # @param key [String] in the response
+    def initialize(key, reflection)
+      @key = key
+      @name = reflection.name
+      @model = reflection.klass
+      @types = @model.attribute_types
+      @lookup = RecordLookup.new(reflection)
+    end
+
+    def current? = @model.attribute_types.equal?(@types)
+    def leads_back? = false
+
+    # Whether whole rows are what is read for +record+.
+    def for?(record) = record.instance_variable_get(:@pipeloader_demand)&.child(record.class, @name)&.projection(@model).nil?
+
+    # Whether ActiveRecord is to find an owner's records itself: somebody else has asked for them since graphql-ruby came to the
+    # field (and not: given it others), or those without an owner are meant.
+    def leaves?(owner)
+      return !@lookup.belongs_to? if owner.key.nil?
+
+      owner.record.association_cached?(@name) && owner.record._read_attribute(@lookup.owners_key) == owner.key
+    end
+
+    # Reads for all of +owners+.
+    #
+    # @param owners [Array<Owner>]
+    def call(fiber, owners)
+      found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq]]).first
+      rows = rows_of_each(owners, found)
+      records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
+      owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }
+    end
+
+    private
+
+    # (Two records have no String in common.)
+    def rows_of_each(owners, found)
+      taken = {}
+      owners.map do |owner|
+        rows = found[owner.key]&.rows || []
+        taken.key?(owner.key) ? rows.map { |row| row.map { |it| it.is_a?(String) ? it.dup : it } } : taken[owner.key] = rows
+      end
+    end
+  end
+end
