@@ -36,20 +36,9 @@ module Pipeloader
     # @param owners [Array<Owner>]
     def call(fiber, owners)
       found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq]]).first
-      rows = rows_of_each(owners, found)
+      rows = owners.map { |owner| found[owner.key]&.copy || [] }
       records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
       owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }
-    end
-
-    private
-
-    # (Two records have no String in common.)
-    def rows_of_each(owners, found)
-      taken = {}
-      owners.map do |owner|
-        rows = found[owner.key]&.rows || []
-        taken.key?(owner.key) ? rows.map { |row| row.map { |it| it.is_a?(String) ? it.dup : it } } : taken[owner.key] = rows
-      end
     end
   end
 end

@@ -60,11 +60,20 @@ class PreloadTest < PlanTest
 
   # Each owner has objects of its own, and no two a String in common.
   def test_records_are_an_owners_own
-    user = type("OwnUser") { field :name, String, method: :itself; def name = (object.name << "!") && object.name }
+    user = type("OwnUser") { field :name, String; def name = object.name_before_type_cast << "!" }
     post = type("OwnPost") { field :author, user; field :it, Integer; def it = object.title.size }
     schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] })
     answer = assert_same_answer("{ posts { it author { name } } }", schemas)
     assert_equal ["!"], answer["data"]["posts"].filter_map { |it| it["author"]&.fetch("name") }.map { |it| it[/!+/] }.uniq
+  end
+
+  # Two queries of a multiplex have a plan in common, and what it looks up.
+  def test_records_are_a_querys_own
+    user = type("OwnUser") { field :name, String; def name = object.name_before_type_cast << "!" }
+    post = type("OwnPost") { field :it, Integer; field :author, user; def it = object.title.size }
+    schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] })
+    plain, piped = schemas.map { |schema| schema.multiplex([{ query: "{ posts { it author { name } } }" }] * 2).map(&:to_h) }
+    assert_equal plain, piped
   end
 
   # What a resolver has done to an owner counts.
