@@ -169,6 +169,36 @@ class PlanSelectionsTest < PlanTest
     end
   end
 
+  module Printing
+    def execute_multiplex(multiplex:)
+      multiplex.queries.each(&:query_string)
+      super
+    end
+  end
+
+  # A tracer that asks for the text of a document: things stand elsewhere there, and in another document of the same text.
+  def test_documents_whose_text_is_asked_for
+    texts = ["{\n  a: posts { title }\n  b: posts { likes } }", "{ a: posts { title }\n  b: posts { likes } }"]
+    schemas = make(query: Types::Query) { trace_with(Printing) }
+    texts.each { |text| assert_same_answer(nil, schemas, document: GraphQL.parse(text)) }
+    frozen = texts.map { |text| GraphQL.parse(text).freeze }
+    frozen.each { |document| assert_same_answer(nil, schemas, document: document) } if prints?(frozen.first)
+  end
+
+  # (graphql 2.5.2 doesn't print what is frozen.)
+  def prints?(document)
+    document.to_query_string
+  rescue FrozenError
+    false
+  end
+
+  # Where several things stand in one place.
+  def test_document_of_several_texts
+    texts = ["{ ...f ...g }", "fragment f on Query { a: posts { title } }", "fragment g on Query { b: posts { likes } }"]
+    document = GraphQL::Language::Nodes::Document.new(definitions: texts.flat_map { |text| GraphQL.parse(text).definitions })
+    assert_same_answer(nil, make(query: Types::Query) { trace_with(Printing) }, document: document)
+  end
+
   # (Strings may be: as those of a record that was preloaded.)
   def test_no_hash_is_twice_in_an_answer
     answer = pair.last.execute("{ posts { title author { name } editor { name } tags { name } } comments { post { title } } }").to_h

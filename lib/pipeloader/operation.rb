@@ -18,7 +18,7 @@ module Pipeloader
 
         query = query.query unless query.is_a?(GraphQL::Query)
         document = query.document or return
-        text = query.instance_variable_get(:@query_string)
+        text = text(query, document)
         kept = kept(schema, text, document)
         names = kept[:conditions] ||= Conditions.variables(document)
         values = names.empty? ? nil : names.to_h { |name| [name, query.variables[name]] }
@@ -27,6 +27,16 @@ module Pipeloader
       end
 
       private
+
+      # A query that was given a document says a text, too, once somebody has asked for it: one that was printed, where things
+      # stand elsewhere. The document keeps it, unless it is frozen.
+      #
+      # @return [String, nil] that +document+ was parsed from
+      def text(query, document)
+        return if document.frozen? || document.instance_variable_get(:@query_string)
+
+        query.instance_variable_get(:@query_string)
+      end
 
       # (A document that is shared between Ractors can't be written to.)
       def kept(schema, text, document)
@@ -123,7 +133,8 @@ module Pipeloader
 
     private
 
-    def place_of(node) = @parsed ? (node.line << 32) + node.col : node
+    # (What somebody has put in besides, stands nowhere.)
+    def place_of(node) = @parsed && node.line ? (node.line << 32) + node.col : node
 
     # Whether nobody decides who sees it.
     def for_everyone?(field)
