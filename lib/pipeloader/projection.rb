@@ -113,15 +113,26 @@ module Pipeloader
     #: (ActiveRecord::Relation) -> bool
     def narrows?(relation)
       values = relation.values
-      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading? && !by_position?(relation)
+      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading? && !by_output?(relation)
     end
 
     private
 
-    # ORDER BY 2 means the second column of those that are read.
-    def by_position?(relation)
-      relation.order_values.any? { |it| it.is_a?(String) && it.match?(/(?:\A|,)\s*\d+\s*(?:,|\z|asc|desc|nulls|using)/i) }
+    # ORDER BY 2 means the second column of those that are read, and ORDER BY name, of joined tables, the one that is called so.
+    def by_output?(relation)
+      joins = relation.joins_values.any? || relation.left_outer_joins_values.any?
+      relation.order_values.any? do |value|
+        next if value.is_a?(Arel::Nodes::Ordering) && value.expr.is_a?(Arel::Attributes::Attribute)
+
+        sql(value).scan(OUTPUT).any? { |(name)| name.match?(/\A\d/) || (joins && omits?(name)) }
+      end
     end
+
+    # What an ORDER BY may call by the number, or the name, that it has in the SELECT list.
+    OUTPUT = /(?:\A|[,(])\s*"?(\w+)"?\s*(?=[,)]|\z|asc\b|desc\b|nulls\b|using\b)/i
+    private_constant :OUTPUT
+
+    def sql(value) = value.respond_to?(:to_sql) ? value.to_sql(@model) : value.to_s
 
     def with(names)
       names = names.map(&:to_s)
