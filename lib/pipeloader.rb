@@ -120,6 +120,20 @@ module Pipeloader
       superclass.respond_to?(:pipeloader_field_exact?) ? superclass.pipeloader_field_exact? : Pipeloader.field_exact
     end
 
+    # Whether records of +type+ are narrowed: as the schema says, or the type. (A connection is as its nodes are.)
+    def pipeloader_narrows?(type)
+      pipeloader_field_exact? || (type.respond_to?(:pipeloader_field_exact?) && type.pipeloader_field_exact?) ||
+        (ConnectionSelection.connection?(type) && pipeloader_narrows?(type.node_type))
+    end
+
+    # Whether those of any type are.
+    def pipeloader_narrows_any?
+      return true if pipeloader_field_exact?
+
+      @pipeloader_narrows_any = DeclaredColumns.types(self).any? { |it| pipeloader_narrows?(it) } if @pipeloader_narrows_any.nil?
+      @pipeloader_narrows_any
+    end
+
     attr_writer :pipeloader_compiles
 
     # Whether plain subtrees are compiled: as it says itself, or the schema that it descends from.

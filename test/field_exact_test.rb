@@ -928,6 +928,38 @@ class OptInTest < ProjectionTest
     assert_reads({ "works" => [nil], "reviews" => %w[id work_id text] }, "{ specials { title reviews { text } } }", special(work, field_exact: nil))
   end
 
+  # A type that hasn't opted in is whole though nothing is asked of its records, and may say by `selects:` what it likes.
+  def test_types_beside_one_that_has_opted_in
+    genre = Class.new(Library::Base) do
+      graphql_name "Genre"
+      field :code, String, selects: %i[cod]
+      def code = object.code
+    end
+    exact = work_type("ExactWork") { pipeloader_field_exact! }
+    [exact, work_type("NoExactWork")].each do |type|
+      pair = schemas(field_exact: nil) do
+        field :kinds, [genre], null: false
+        field :specials, [type], null: false
+        def kinds = ::Genre.order(:id)
+        def specials = ::Work.order(:id)
+      end
+      read = type.equal?(exact) ? %w[id type title] : nil
+      assert_reads({ "works" => [read, nil].uniq, "genres" => [nil], "reviews" => [nil], "links" => [nil], "writers" => [nil] },
+                   "{ specials { title } kinds { __typename code } reviews { __typename } links { target { ... on Writer { __typename } } } }", pair)
+      assert_reads({ "genres" => [nil] }, "{ kinds { code @skip(if: true) } }", pair)
+    end
+  end
+
+  # Of a schema where nobody has, records don't carry anything.
+  def test_schema_beside_one_that_has_opted_in
+    kept = nil
+    schemas(field_exact: nil) do
+      field :kept, [Library::Work], null: false
+      define_method(:kept) { kept = ::Work.order(:id) }
+    end.each { |schema| execute("{ kept { title writer { name } } }", schema) }
+    assert_empty(kept.flat_map { |work| [work, *work.writer].flat_map(&:instance_variables) }.grep(/pipeloader/))
+  end
+
   def test_a_schema_without_pipeloader
     type = work_type("Alone") { pipeloader_field_exact! }
     plain, = special(type)

@@ -17,7 +17,7 @@ module Pipeloader
       #
       # @raise [UnknownColumnError]
       def check(schema)
-        types(schema).each do |type|
+        types(schema).select { |type| schema.pipeloader_narrows?(type) }.each do |type|
           fields = type.own_fields.values.flatten
           next unless fields.any?(&:pipeloader_selects) && (model = model_of(type, fields))
 
@@ -27,8 +27,6 @@ module Pipeloader
           end
         end
       end
-
-      private
 
       # Every type that a field of the schema can return, seen or not: `schema.types` are those that somebody may see.
       def types(schema)
@@ -43,6 +41,8 @@ module Pipeloader
         end
         found.keys.select { |it| it.respond_to?(:own_fields) }
       end
+
+      private
 
       def model_of(type, fields)
         model = type.graphql_name.safe_constantize

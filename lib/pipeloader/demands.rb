@@ -5,7 +5,10 @@ module Pipeloader
   class Demands
     # @param query [GraphQL::Query]
     # @return [Demands, nil] nil where nothing is narrowed
-    def self.of(query) = Operation.of(query)&.demands
+    def self.of(query)
+      operation = Operation.of(query)
+      operation.demands if operation&.schema&.pipeloader_narrows_any?
+    end
 
     alias inspect to_s
 
@@ -54,16 +57,8 @@ module Pipeloader
     # @return [String, nil] why records of this type are taken whole
     def objection(type)
       @objections.fetch(type) do
-        @objections[type] = opted_in?(type) ? PlainType.objection(type) : "#{type.graphql_name} hasn't opted in"
+        @objections[type] = schema.pipeloader_narrows?(type) ? PlainType.objection(type) : "#{type.graphql_name} hasn't opted in"
       end
-    end
-
-    private
-
-    # (A connection is as its nodes are.)
-    def opted_in?(type)
-      schema.pipeloader_field_exact? || type.pipeloader_field_exact? ||
-        (ConnectionSelection.connection?(type) && opted_in?(type.node_type))
     end
   end
 end

@@ -57,7 +57,10 @@ module Pipeloader
     end
 
     def read(type, selections)
-      @demands.possible_types(type).each do |object_type|
+      types = @demands.possible_types(type)
+      objections = types.filter_map { |it| @demands.objection(it) }
+      @reasons |= objections if objections.size == types.size
+      types.each do |object_type|
         sure = object_type.equal?(type)
         @demands.each_field(object_type, selections) do |node, field|
           read_field(object_type, node, field, sure)
@@ -71,13 +74,15 @@ module Pipeloader
 
       footprint = Footprint.of(@demands.schema, type, field, @model)
       return if footprint.missing? && !sure
-      raise UnknownColumnError, "#{footprint.reason}. Correct `selects:`." if footprint.missing? && field.pipeloader_selects
+      raise UnknownColumnError, "#{footprint.reason}. Correct `selects:`." if footprint.missing? && declared?(type, field)
 
       objection = footprint.reason || @demands.objection(type)
       @reasons << objection if objection
       @columns |= footprint.columns
       descend(footprint.association, field.type.unwrap, node.selections) if footprint.association?
     end
+
+    def declared?(type, field) = field.pipeloader_selects && @demands.schema.pipeloader_narrows?(type)
 
     def descend(association, type, selections)
       sources, whole = @demands.sources(type, selections)
