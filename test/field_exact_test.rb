@@ -802,8 +802,7 @@ class BehaviourTest < ProjectionTest
     assert_behaves(misses: 0) { |works| works.map { |work| [work.id, work.title, work.to_param, work == works.first, work.persisted?, work.readonly?, work.hash.class] } }
   end
 
-  # Optimistic locking and timestamps.
-  def test_lock_version_and_touch
+  def test_touch
     results = []
     pair = schemas do
       field :kept, [Library::Writer], null: false
@@ -811,7 +810,7 @@ class BehaviourTest < ProjectionTest
       define_method(:kept) { context[:kept] = ::Writer.order(:id).limit(2) }
       define_method(:probe) do
         ActiveRecord::Base.transaction do
-          results << context[:kept].map { |it| [it.lock_version, it.touch(time: Time.utc(2030)), it.lock_version, it.updated_at, it.cache_version, it.update(name: "n"), it.lock_version, it.saved_changes.except("updated_at"), it.settings, it.color] }
+          results << context[:kept].map { |it| [it.touch(time: Time.utc(2030)), it.updated_at, it.cache_version, it.update(name: "n"), it.saved_changes.except("updated_at"), it.settings, it.color] }
           raise ActiveRecord::Rollback
         end
         "done"
@@ -819,6 +818,46 @@ class BehaviourTest < ProjectionTest
     end
     pair.each { |schema| execute("{ kept { name } probe }", schema) }
     assert_equal(*results)
+  end
+
+  # Records of a model of its own, narrowed to their names by `{ kept { name } probe }`, and used by the block in a resolver.
+  def assert_used(model, &block)
+    results = []
+    type = Class.new(Library::Base) { graphql_name("Kept"); field(:name, String) }
+    pair = schemas do
+      field :kept, [type], null: false
+      field :probe, String
+      define_method(:kept) { context[:kept] = model.order(:id) }
+      define_method(:probe) do
+        model.transaction do
+          results << context[:kept].map(&block)
+          raise ActiveRecord::Rollback
+        end
+        "done"
+      end
+    end
+    read = pair.map { |schema| sql { execute("{ kept { name } probe }", schema) }.first }
+    assert_equal(*results)
+    read.last
+  end
+
+  # It is in the version that it was read in, and not in that of a column that is read later.
+  def test_optimistic_locking
+    ActiveRecord::Base.connection.execute("CREATE TABLE accounts (id bigserial PRIMARY KEY, name text, note text, lock_version integer NOT NULL DEFAULT 0)")
+    model = Class.new(ActiveRecord::Base) { self.table_name = "accounts"; def self.name = "Account" }
+    model.insert_all!([{ name: "one", note: "n" }, { name: "two", note: "m" }])
+    read = assert_used(model) do |account|
+      seen = [account.update(name: "mine"), account.note, account.lock_version]
+      model.where(id: account.id).update_all("lock_version = lock_version + 1")
+      [*seen, *%i[save touch destroy].map { |name| account.name += "!"; account.public_send(name) && nil rescue [name, $!.class] }]
+    end
+    assert_equal 'SELECT "accounts"."id", "accounts"."name", "accounts"."lock_version" FROM "accounts" ORDER BY "accounts"."id" ASC', read
+    assert_used(model) do |account|
+      model.where(id: account.id).update_all("lock_version = lock_version + 1")
+      [account.update(name: "mine")] rescue $!.class
+    end
+  ensure
+    ActiveRecord::Base.connection.execute("DROP TABLE accounts")
   end
 end
 

@@ -60,12 +60,18 @@ module Pipeloader
       "`_read_attribute` on #{method.owner.inspect}" unless Host.active_record?(method)
     end
 
-    # What every row must have: keys, and the column that tells the class.
+    # What every row must have: the primary key, and the column that tells the class.
     #
     # @return [Array<String>]
     def keys
       @keys ||= [*@model.primary_key, *(@model.inheritance_column if column?(@model.inheritance_column))].map(&:to_s).freeze
     end
+
+    # What every record must have besides: by the version that it was read in, ActiveRecord sees that somebody else has written
+    # the row since.
+    #
+    # @return [Array<String>]
+    def record_keys = @record_keys ||= [*keys, *(@model.locking_column if @model.locking_enabled?)].freeze
 
     # @param name [Symbol] of a method of its records
     # @return [Footprint]

@@ -16,7 +16,7 @@ module Pipeloader
     def initialize(demands, demand, model)
       @demands = demands
       @model = model
-      @columns = PlainModel.of(model).keys.dup
+      @columns = PlainModel.of(model).record_keys
       @reasons = [demand.whole, PlainModel.of(model).objection].compact
       @below = {} # {author: [[Types::User, [<Field name>]], …]}
       read_all(demand.sources)

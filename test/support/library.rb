@@ -10,7 +10,6 @@ ActiveRecord::Schema.define do
     t.date :born_on
     t.string :kind
     t.jsonb :settings, null: false, default: {}
-    t.integer :lock_version, null: false, default: 0
     t.timestamps null: true
   end
   create_table(:works) do |t|
