@@ -859,6 +859,27 @@ class BehaviourTest < ProjectionTest
   ensure
     ActiveRecord::Base.connection.execute("DROP TABLE accounts")
   end
+
+  class Volume < ActiveRecord::Base
+    self.table_name = "works"
+    self.inheritance_column = nil
+    alias_attribute :name, :title
+    has_many :notes, class_name: "BehaviourTest::Note", foreign_key: :work_id, inverse_of: false, counter_cache: :reviews_count
+  end
+
+  class Note < ActiveRecord::Base
+    self.table_name = "reviews"
+    belongs_to :volume, foreign_key: :work_id, inverse_of: false, counter_cache: :reviews_count
+  end
+
+  # Counted in the table and in the owner: if the owner learned its count between the two, the new one would count twice.
+  def test_counter_cache
+    assert_used(Volume) do |volume|
+      volume.notes.create!(text: "one")
+      volume.notes << Note.new(text: "two")
+      [volume.reviews_count, volume.notes.size, volume.changed?]
+    end
+  end
 end
 
 class LeftAloneTest < ProjectionTest

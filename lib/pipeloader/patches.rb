@@ -52,6 +52,7 @@ module Pipeloader
         ActiveRecord::Relation.prepend(RelationProjection)
         ActiveRecord::Associations::Association.prepend(AssociationProjection)
         ActiveRecord::Base.prepend(RecordProjection)
+        ActiveRecord::Associations::HasManyAssociation.prepend(CounterProjection)
         SelfTest.run_on_projection
       end
 
@@ -91,3 +92,4 @@ require "pipeloader/patches/connection_projection"
 require "pipeloader/patches/relation_projection"
 require "pipeloader/patches/association_projection"
 require "pipeloader/patches/record_projection"
+require "pipeloader/patches/counter_projection"
