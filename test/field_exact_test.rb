@@ -116,6 +116,21 @@ class NarrowingTest < ProjectionTest
     assert_reads({ "clerks" => [%w[id desk chief_id], %w[id desk]] }, "{ clerks { desk chief { desk } } }")
   end
 
+  class Deputy < ActiveRecord::Base
+    self.table_name = "clerks"
+    belongs_to :chief, class_name: "NarrowingTest::Deputy", optional: true
+    has_one :head, through: :chief, source: :chief
+  end
+
+  def test_has_one_through
+    type = Class.new(Library::Base) { graphql_name("Deputy"); field(:name, String); field(:desk, String); field(:head, self) }
+    pair = schemas do
+      field :deputies, [type], null: false
+      def deputies = Deputy.order(:id)
+    end
+    assert_reads({ "clerks" => [%w[id name chief_id], %w[id desk chief_id]] }, "{ deputies { name head { desk } } }", pair)
+  end
+
   def test_composite_keys
     assert_reads({ "shelves" => %w[hall number label], "boards" => %w[id hall number text] }, "{ shelves { label boards { text } } }")
   end

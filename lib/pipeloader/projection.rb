@@ -65,7 +65,7 @@ module Pipeloader
     #
     #: (ActiveRecord::Reflection::AbstractReflection) -> Projection
     def for_association(reflection)
-      return self if reflection.through_reflection?
+      return with(sources_key(reflection)) if reflection.through_reflection?
       return with(Array(reflection.association_primary_key(@model))) if reflection.belongs_to?
 
       with([*reflection.foreign_key, *reflection.type])
@@ -117,6 +117,9 @@ module Pipeloader
     end
 
     private
+
+    # (It looks for that key in the one record, whosever it is, where there may be several records it doesn't.)
+    def sources_key(reflection) = reflection.collection? ? [] : Array(reflection.foreign_key).map(&:to_s) & @all_columns
 
     # ORDER BY 2 means the second column of those that are read, and ORDER BY name, of joined tables, the one that is called so.
     def by_output?(relation)
