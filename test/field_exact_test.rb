@@ -707,6 +707,24 @@ class MissTest < ProjectionTest
     assert_equal(*results)
   end
 
+  # The server takes its time for a thousand of them, and minutes for tens of thousands.
+  def test_many_composite_keys
+    ActiveRecord::Base.connection.execute("CREATE TABLE cells (a integer, b integer, title text, note text, PRIMARY KEY (a, b))")
+    ActiveRecord::Base.connection.execute("INSERT INTO cells SELECT i / 100, i % 100, i, i FROM generate_series(1, 2500) i")
+    model = Class.new(ActiveRecord::Base) { self.table_name = "cells"; def self.name = "Cell" }
+    type = work_type("Cell") { field :it, String, selects: []; def it = object.note }
+    pair = schemas do
+      field :cells, [type], null: false
+      define_method(:cells) { model.order(:a, :b) }
+    end
+    answer = assert_reads({ "cells" => [%w[a b title], nil] }, "{ cells { title it } }", pair, misses: 1)
+    assert_equal 2500, answer["data"]["cells"].size
+    sizes = sql { execute("{ cells { it } }", pair.last) }.map { |it| it.scan(" OR ").size + 1 }
+    assert_equal [1, 1000, 1000, 500], sizes
+  ensure
+    ActiveRecord::Base.connection.execute("DROP TABLE cells")
+  end
+
   # The database and role that the rows came from is asked, whatever is in force when the column is read.
   def test_role
     handler = ActiveRecord::Base.connection_handler

@@ -10,6 +10,10 @@ module Pipeloader
   # Limits: what is fetched later is what is then in the database (what was read first stays as it was). Where the row is
   # gone, RowGoneError.
   class PartialRows
+    # Composite keys that one statement asks for: each is an OR, of which the server takes more than in proportion.
+    MOST = 1000
+    private_constant :MOST
+
     attr_reader :projection
 
     alias inspect to_s
@@ -63,11 +67,16 @@ module Pipeloader
 
     # As whole rows are read: their columns may have changed since this process knows them.
     #
-    # @return [ActiveRecord::Result]
+    # @return [Array<#fetch>]
     def fetch
       model = @projection.model
-      relation = model.unscoped.where(by_keys)
-      in_place { model.with_connection { |connection| connection.select_all(relation.arel, "#{model.name} Projection Miss") } }
+      in_place do
+        model.with_connection do |connection|
+          by_keys.flat_map do |condition|
+            rows_of(connection.select_all(model.unscoped.where(condition).arel, "#{model.name} Projection Miss"))
+          end
+        end
+      end
     end
 
     # The database and role that the rows came from.
@@ -80,14 +89,14 @@ module Pipeloader
 
     def keys = @keys ||= Array(@projection.model.primary_key).map(&:to_s)
 
-    # {"id" => [1, 2]} or, where the key is composite, {["order_id", "number"] => [[1, 1], [1, 2]]}
+    # [{"id" => [1, 2]}] or, where the key is composite, [{["order_id", "number"] => [[1, 1], [1, 2]]}, …]
     def by_keys
       values = @rows.map { |row| keys.map { |key| @projection.model.attribute_types[key].deserialize(row.fetch(key)) } }.uniq
-      keys.one? ? { keys.first => values.flatten(1) } : { keys => values }
+      keys.one? ? [{ keys.first => values.flatten(1) }] : values.each_slice(MOST).map { |some| { keys => some } }
     end
 
-    def hand_out(result)
-      found = rows_of(result).to_h { |values| [keys.map { |key| values.fetch(key) }, values] }
+    def hand_out(rows)
+      found = rows.to_h { |values| [keys.map { |key| values.fetch(key) }, values] }
       @rows.each { |row| row.complete_by(found[keys.map { |key| row.fetch(key) }]) }
     end
 
