@@ -233,11 +233,11 @@ class ConnectionProjectionTest < ProjectionTest
     assert_reads({ "works" => %w[id type], "reviews" => %w[id work_id text] }, "{ works { reviewsConnection { nodes { text } } } }")
   end
 
-  def connection(name, &block)
+  def connection(name, **options, &block)
     node = Library::Work
     Class.new(GraphQL::Types::Relay::BaseConnection) do
       graphql_name name
-      edge_type(node.edge_type)
+      edge_type(node.edge_type, **options)
       class_eval(&block)
     end
   end
@@ -269,6 +269,17 @@ class ConnectionProjectionTest < ProjectionTest
     assert_reads({ "works" => [%w[id type title body]] }, "{ paged(first: 2) { longest nodes { title } } }", paged(type))
     answer = assert_same_answer("{ paged(first: 2) { total nodes { title } } }", paged(type))
     assert_equal 12, answer["data"]["paged"]["total"]
+  end
+
+  class Looking < GraphQL::Pagination::Connection::Edge
+    def node = super.tap(&:body)
+  end
+
+  def test_edges_and_pages_of_the_applications
+    edges = connection("Edges", edge_class: Looking) { nil }
+    assert_reads({ "works" => [nil] }, "{ paged(first: 2) { edges { node { title } } } }", paged(edges))
+    pages = connection("Pages") { def page_info = object.tap { |them| them.nodes.each(&:body) } }
+    assert_reads({ "works" => [nil] }, "{ paged(first: 2) { nodes { title } pageInfo { endCursor } } }", paged(pages))
   end
 
   class ByTitle < GraphQL::Pagination::ActiveRecordRelationConnection
@@ -350,6 +361,16 @@ class OperationTest < ProjectionTest
 
   def test_a_record_by_two_paths
     assert_same_answer("{ clerks { desk chief { name clerks { chief { desk } } } clerks { name chief { chief { name desk } } } } }", Library.pair)
+  end
+
+  # What both ask of them, is asked once.
+  def test_the_same_records_in_two_fields
+    pair = schemas do
+      field :same, [Library::Work], null: false
+      def same = context[:same] ||= Pipeloader.without_parking { ::Work.order(:id).to_a }
+    end
+    assert_reads({ "works" => [nil], "writers" => %w[id name bio], "reviews" => %w[id work_id text stars] },
+                 "{ a: same { writer { name } reviews { text } } b: same { writer { bio } reviews { stars } } }", pair)
   end
 
   def test_query_partial
@@ -973,6 +994,14 @@ class LeftAloneTest < ProjectionTest
     assert_reads({ "works" => %w[id type title] }, "{ joined { title } }", pair)
     assert_reads({ "works" => %w[id type title reviewer_id], "covers" => [nil], "reviews" => [nil], "writers" => [nil] },
                  "{ preloaded { title } }", pair)
+  end
+
+  def test_preloads_that_ask_their_records
+    pair = schemas do
+      field :preloaded, [Library::Work], null: false
+      def preloaded = ::Work.preload(:same_title_reviews).order(:id)
+    end
+    assert_reads({ "works" => [nil] }, "{ preloaded { body } }", pair)
   end
 
   def test_the_resolvers_relation_stays_what_it_was
