@@ -783,6 +783,27 @@ class MissTest < ProjectionTest
     assert_equal(*errors.map { |error| [error.class, error.message, error.sql] })
   end
 
+  # What is known of a document, and of a model, is so until the model is told to look again.
+  def test_columns_that_the_model_has_learnt_of_since
+    ActiveRecord::Base.connection.execute("CREATE TABLE sketches (id bigserial PRIMARY KEY, title text, old text)")
+    model = Class.new(ActiveRecord::Base) { self.table_name = "sketches"; def self.name = "Sketch" }
+    model.insert_all!([{ title: "one", old: "o" }])
+    type = work_type("Sketch") { field :seen, String, selects: []; def seen = [object.try(:fresh), object.try(:old), object.attributes].inspect }
+    pair = schemas do
+      field :sketches, [type], null: false
+      define_method(:sketches) { model.order(:id) }
+    end
+    ["ADD COLUMN fresh text DEFAULT 'f'", "DROP COLUMN old"].each do |change|
+      assert_same_answer("{ sketches { title seen } }", pair)
+      ActiveRecord::Base.connection.execute("ALTER TABLE sketches #{change}")
+      model.reset_column_information
+    end
+    answer = assert_same_answer("{ sketches { title seen } }", pair)
+    assert_match(/\A\["f", nil, /, answer["data"]["sketches"].first["seen"])
+  ensure
+    ActiveRecord::Base.connection.execute("DROP TABLE sketches")
+  end
+
   # It learns of a dropped column when PostgreSQL says so, and asks again for whole rows.
   def test_column_that_was_dropped_since
     ActiveRecord::Base.connection.execute("CREATE TABLE drafts (id bigserial PRIMARY KEY, title text, old text, note text)")

@@ -84,7 +84,8 @@ module Pipeloader
     private
 
     def reach(model)
-      @reaches[model] ||= Reach.new(@demands, self, model)
+      reach = @reaches[model]
+      reach&.current? ? reach : @reaches[model] = Reach.new(@demands, self, model)
     end
 
     # (`size`, `loaded?` and the like wait for a sibling that is loading it.)

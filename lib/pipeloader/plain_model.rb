@@ -10,10 +10,10 @@ module Pipeloader
     private_constant :CLASS_METHODS, :INSTANCE_METHODS
 
     class << self
-      # Kept by the model itself, so that reloaded code has its own.
+      # Kept by the model itself, so that reloaded code has its own, as long as its columns are the same.
       def of(model)
-        model.instance_variable_get(:@pipeloader_plain) ||
-          model.instance_variable_set(:@pipeloader_plain, new(model))
+        known = model.instance_variable_get(:@pipeloader_plain)
+        known&.current? ? known : model.instance_variable_set(:@pipeloader_plain, new(model))
       end
 
       # What ActiveRecord reads of a record to find an association's records, and to tell them whose they are. (Where both are of
@@ -45,7 +45,11 @@ module Pipeloader
 
     def initialize(model)
       @model = model
+      @types = model.attribute_types
     end
+
+    # (As Reach#current?.)
+    def current? = @model.attribute_types.equal?(@types)
 
     # @return [String, nil] why its records can't be narrowed at all; nil if they can
     def objection

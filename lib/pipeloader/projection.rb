@@ -19,10 +19,11 @@ module Pipeloader
       #: (singleton(ActiveRecord::Base), Enumerable[String]) -> Projection
       def of(model, columns)
         columns = model.column_names & columns.to_a
-        @known.fetch([model, columns]) do
-          @known.clear if @known.size >= LIMIT
-          @known[[model, columns]] = new(model, columns)
-        end
+        known = @known[[model, columns]]
+        return known if known&.all_columns.equal?(model.column_names)
+
+        @known.clear if @known.size >= LIMIT
+        @known[[model, columns]] = new(model, columns)
       end
     end
 

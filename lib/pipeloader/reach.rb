@@ -16,6 +16,7 @@ module Pipeloader
     def initialize(demands, demand, model)
       @demands = demands
       @model = model
+      @types = model.attribute_types
       @columns = PlainModel.of(model).record_keys
       @reasons = [demand.whole, PlainModel.of(model).objection].compact
       @below = {} # {author: [[Types::User, [<Field name>]], …]}
@@ -23,6 +24,9 @@ module Pipeloader
       @projection = Projection.of(model, @columns) if @reasons.empty? && !(model.column_names - @columns).empty?
       freeze
     end
+
+    # Whether the model is as it was. (It isn't after `reset_column_information`.)
+    def current? = @model.attribute_types.equal?(@types)
 
     private
 
