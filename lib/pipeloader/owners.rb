@@ -48,16 +48,19 @@ module Pipeloader
     def grow(fiber, &write)
       root = Branch.of(Plan.new(nil, [@link]), @owners.map { |owner| [owner.key] }, coerced: true)
       Harvest.new(fiber, @context).read(root)
-      @owners.zip(root.rows) { |owner, row| put(fiber, owner, row, root, &write) }
+      @owners.zip(root.rows) { |owner, row| put(owner, row, root, &write) }
     end
 
-    def put(fiber, owner, row, root)
+    def put(owner, row, root)
       yield(owner.result, @link.build(row, root, @context))
-      fiber.loader.pipeloader_release(owner.job)
+      loader.pipeloader_release(owner.job)
     rescue Unfit
       give_up([owner])
     end
 
-    def give_up(owners) = owners.each { |owner| @context.dataloader.append_job(owner.job) }
+    def give_up(owners) = owners.each { |owner| loader.append_job(owner.job) }
+
+    # (A context may have made a dataloader of its own before its multiplex had one.)
+    def loader = ResolverFiber.current.loader
   end
 end

@@ -26,12 +26,8 @@ module Pipeloader
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?
 
-    # @param key [String] in the response
-    # @return [Link, Preload, nil] the association that it is, if it is to be read
-    def link(key, record)
-      link = @links[key]
-      link if link && linked?(link, record)
-    end
+    # @return [Hash{String => Link, Preload}] the associations that are to be read
+    def links(record) = @links.empty? ? @links : @links.select { |_, link| linked?(link, record) }
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)

@@ -110,6 +110,20 @@ class PreloadTest < PlanTest
     end
   end
 
+  # What was plain when graphql-ruby came to the object no longer is, and fails: in its place, and nobody waits for ever.
+  def test_where_an_owner_was_spoiled
+    post = type("SpoiledPost") do
+      field :spoil, Integer
+      field :likes, Integer, null: false
+      field :author, User
+      def spoil = (object.likes = nil) || 1
+    end
+    schemas = schemas({ posts: [[post, { null: true }], -> { ::Post.order(:id) }] })
+    ["spoil", "second: spoil", "likes", "author { name }", "loud: author { loud }", "more: likes"].permutation(4) do |fields|
+      Timeout.timeout(20) { assert_same_answer("{ posts { #{fields.join(" ")} } }", schemas) }
+    end
+  end
+
   def test_owners_that_are_no_rows
     schemas = schemas({ posts: [[Post], -> { [::Post.new(title: "new", author_id: 2), *::Post.order(:id), ::Post.new(title: "other")] }],
                         strict: [[Post], -> { ::Post.order(:id).strict_loading }],

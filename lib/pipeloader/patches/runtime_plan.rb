@@ -40,10 +40,11 @@ module Pipeloader
       # change the record, a job looks at it in its place.
       def pipeloader_evaluate(partial, fields, result)
         record = result.graphql_application_value.object
-        written = partial.write(record, result, context)
+        # (The record may have to be read for these: other fields go on then.)
+        written, links = partial.write(record, result, context), partial.links(record)
         opaque = behind = nil
         fields.each do |name, nodes|
-          owner = pipeloader_owner(partial, name, nodes, record, result) unless written.key?(name)
+          owner = pipeloader_owner(links[name], nodes, record, result) if links.key?(name)
           if owner.nil? && !written.key?(name)
             @dataloader.append_job { evaluate_selection(name, nodes, result) }
             opaque, behind = true, nil
@@ -65,13 +66,12 @@ module Pipeloader
         end
       end
 
-      # @return [Owner, nil] nil where it isn't an association that is to be read
-      def pipeloader_owner(partial, name, nodes, record, result)
-        link = partial.link(name, record) or return
+      # @return [Owner]
+      def pipeloader_owner(link, nodes, record, result)
         owner = Owner.new(link, record, result)
         owner.job = @dataloader.pipeloader_reserve do
           owner.load
-          evaluate_selection(name, nodes, result)
+          evaluate_selection(link.key, nodes, result)
         end
         owner
       end
