@@ -733,7 +733,7 @@ class MissTest < ProjectionTest
     ActiveRecord::Base.connection.execute("CREATE TABLE cells (a integer, b integer, title text, note text, PRIMARY KEY (a, b))")
     ActiveRecord::Base.connection.execute("INSERT INTO cells SELECT i / 100, i % 100, i, i FROM generate_series(1, 2500) i")
     model = Class.new(ActiveRecord::Base) { self.table_name = "cells"; def self.name = "Cell" }
-    type = work_type("Cell") { field :it, String, selects: []; def it = object.note }
+    type = work_type("Cell") { field :it, String, selects: []; def it = object.then(&:note) }
     pair = schemas do
       field :cells, [type], null: false
       define_method(:cells) { model.order(:a, :b) }

@@ -449,6 +449,16 @@ class ConnectionsTest < AnswerTest
     fields.permutation { |order| assert_same_answer "{ postsConnection(first: 5, last: 3) { #{order.join(" ")} } }" }
   end
 
+  # Each waits for what came before it, and none for ever.
+  def test_first_and_last_of_many_connections
+    schemas = Schemas.make { use GraphQL::Dataloader }
+    fields = ["nodes { id }", "pageInfo { a: hasNextPage b: hasNextPage endCursor c: hasNextPage }", "second: pageInfo { hasNextPage }"]
+    fields.permutation do |order|
+      query = "{ posts { x: commentsConnection(first: 3, last: 1) { #{order.join(" ")} } y: commentsConnection(first: 2, last: 2) { #{order.join(" ")} } } }"
+      Timeout.timeout(20) { assert_same_answer(query, schemas) }
+    end
+  end
+
   def test_total
     connection = type(GraphQL::Types::Relay::BaseConnection, "CountedConnection") do
       edge_type(Schemas::Post.edge_type)

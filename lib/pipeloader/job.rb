@@ -10,11 +10,13 @@ module Pipeloader
 
     # @param parent [Job, nil] the job that asked for this one
     # @param index [Integer] how many its parent had asked for before
-    def initialize(loader, work, parent, index)
+    # @param part [Boolean] whether it does a part of its parent's own work, which waits for it
+    def initialize(loader, work, parent, index, part: false)
       @loader = loader
       @work = work
       @parent = parent
       @index = index
+      @part = part
     end
 
     def call
@@ -36,6 +38,9 @@ module Pipeloader
 
     def finished? = @work.nil?
 
+    # Whether +job+ is a part of it, or of a part.
+    def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))
+
     # There is nothing to be done.
     def drop = @work = nil
 
@@ -50,6 +55,11 @@ module Pipeloader
     protected
 
     def path = @path ||= [*parent&.path, index]
+
+    def part? = @part && !parent.nil?
+
+    # A part is in its parent's place.
+    def place = @place ||= part? ? [*parent.place, index] : [path.size, path]
 
     private
 
@@ -66,8 +76,6 @@ module Pipeloader
     # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5].
     #
     #: (Job) -> Integer
-    def compare_in_queue(other)
-      [path.size, path] <=> [other.path.size, other.path]
-    end
+    def compare_in_queue(other) = place <=> other.place
   end
 end

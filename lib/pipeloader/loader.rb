@@ -97,10 +97,10 @@ module Pipeloader
     def pipeloader_queued = pipeloader_queue.size
 
     # @param parent [Job, nil] who asks for it
-    def pipeloader_job(work, parent = ResolverFiber.current&.job)
+    def pipeloader_job(work, parent = ResolverFiber.current&.job, part: false)
       # Jobs that no job asked for are the queries of a multiplex, and lazy values.
       index = parent ? parent.next_index : @pipeloader_roots = (@pipeloader_roots || 0) + 1
-      Job.new(self, work, parent, index).tap { |job| @pipeloader_run&.add(job) }
+      Job.new(self, work, parent, index, part: part).tap { |job| @pipeloader_run&.add(job) }
     end
 
     private

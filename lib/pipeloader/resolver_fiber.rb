@@ -173,7 +173,7 @@ module Pipeloader
       results, errors = [], []
       parent = @job
       work = lambda do
-        @loader.append_job(@loader.pipeloader_job(work, parent)) if begun < values.size # (it may find nothing left)
+        @loader.append_job(@loader.pipeloader_job(work, parent, part: true)) if begun < values.size # (it may find nothing left)
         while (index = begun) < values.size
           begun += 1
           begin
@@ -186,7 +186,7 @@ module Pipeloader
           done += 1
         end
       end
-      @loader.pipeloader_job(work, parent).call
+      @loader.pipeloader_job(work, parent, part: true).call
       saturated? ? work.call || @loader.yield(nil) : @loader.yield(nil) until done == values.size
       raise errors.min_by(&:first).last if errors.any?
 

@@ -68,11 +68,12 @@ module Pipeloader
 
     def release(job) = @reserved.delete(job)
 
-    # True if nothing that is unfinished comes before +job+, the one that is running.
+    # True if nothing that is unfinished comes before +job+, the one that is running; but for what waits for it.
     def turn?(job)
       @line ||= unfinished(job)
       @line.pop while @line.last&.finished?
-      @line.empty? || @line.last.compare(job) >= 0
+      first = @line.reverse_each.find { |other| !other.finished? && !other.waits_for?(job) }
+      first.nil? || first.compare(job) >= 0
     end
 
     private
