@@ -681,6 +681,27 @@ class ErrorsTest < AnswerTest
     end
   end
 
+  # The fiber that sends the level is in a `rescue` of its own: that isn't why another's value can't be sent.
+  def test_the_cause_of_what_cannot_be_sent
+    query = query_type do
+      field :rescuing, String
+      field :refused, String
+      def rescuing
+        raise "first"
+      rescue StandardError
+        ::Post.find(1).title
+      end
+
+      def refused
+        ::Post.find_by(title: "nul\0")
+      rescue ArgumentError => e
+        [e.class, e.message, e.cause].inspect
+      end
+    end
+    answer = assert_same_answer("{ rescuing refused }", Schemas.make(query: query))
+    assert_match(/ArgumentError.*nil/, answer["data"]["refused"])
+  end
+
   def test_record_not_found
     answer = assert_answer 2, "{ a: post(id: 1) { title author { name } } b: post(id: 999) { title } c: post(id: 2) { title } }", errors: 1
     assert_nil answer["data"]["b"]

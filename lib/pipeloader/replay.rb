@@ -18,15 +18,15 @@ module Pipeloader
     end
 
     def exec_prepared(*arguments, &block)
-      @read ? fetch : @connection.exec_prepared(*arguments, &block)
+      answered? ? fetch : @connection.exec_prepared(*arguments, &block)
     end
 
     def exec_params(*arguments, &block)
-      @read ? fetch : @connection.exec_params(*arguments, &block)
+      answered? ? fetch : @connection.exec_params(*arguments, &block)
     end
 
     def async_exec(*arguments, &block)
-      @read ? fetch : @connection.async_exec(*arguments, &block)
+      answered? ? fetch : @connection.async_exec(*arguments, &block)
     end
 
     # ActiveRecord doesn't know the statement. Either PREPARE was what failed, and that is this read's answer; or its
@@ -36,6 +36,10 @@ module Pipeloader
     end
 
     private
+
+    # What pg refused to send, it refuses once more, in the fiber that asked for it: what that was doing is the error's cause, and
+    # not what the fiber was doing that sent the level.
+    def answered? = @read && !@read.statement.refused?
 
     # Once: what ActiveRecord retries, goes to the server.
     def fetch

@@ -109,6 +109,8 @@ module Pipeloader
     # It couldn't even be sent: a NUL byte in a parameter, say.
     def refuse(error) = @error = error
 
+    def refused? = !@error.nil?
+
     # Its Sync has come. While the pipeline is being cleared by cancelling, what was cancelled has no answer.
     def complete(clearing)
       @result = nil if clearing && sqlstate == CANCELED
