@@ -11,7 +11,7 @@ module Pipeloader
     # @param parent [Job, nil] the job that asked for this one
     # @param index [Integer] how many its parent had asked for before
     # @param part [Boolean] whether it does a part of its parent's own work, which waits for it
-    def initialize(loader, work, parent, index, part: false)
+    def initialize(loader, work, parent, index, part) # (A keyword would be a Hash for each.)
       @loader = loader
       @work = work
       @parent = parent

@@ -105,7 +105,7 @@ module Pipeloader
     def pipeloader_job(work, parent = ResolverFiber.current&.job, part: false)
       # Jobs that no job asked for are the queries of a multiplex, and lazy values.
       index = parent ? parent.next_index : @pipeloader_roots = (@pipeloader_roots || 0) + 1
-      Job.new(self, work, parent, index, part: part).tap { |job| @pipeloader_run&.add(job) }
+      Job.new(self, work, parent, index, part).tap { |job| @pipeloader_run&.add(job) }
     end
 
     private

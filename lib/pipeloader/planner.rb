@@ -31,9 +31,10 @@ module Pipeloader
     # @return [Partial]
     def partial(type, selections, model)
       objection = PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
-      parts = selected(type, selections).to_h { |key, nodes| [key, objection || part_of_object(type, key, nodes, model)] }
+      selected = selected(type, selections)
+      parts = selected.to_h { |key, nodes| [key, objection || part_of_object(type, key, nodes, model)] }
       plain, others = parts.partition { |_, part| part.is_a?(Part) }
-      ahead = objection ? [] : others.filter_map { |key, _| preload(type, key, selected(type, selections)[key], model) }
+      ahead = objection ? [] : others.filter_map { |key, _| preload(type, key, selected[key], model) }
       entries = (plain.map(&:last) + ahead).map { |part| [part.columns.first, part.entry.call(part.columns)] }
       Partial.new(model, entries, others.to_h)
     end
@@ -61,16 +62,13 @@ module Pipeloader
 
     # @return [Part, nil] nil where graphql-ruby has to ask for each object's records
     def preload(type, key, nodes, model)
-      catch(OPAQUE) do
-        field = field_of(type, nodes) unless nodes.first.name == "__typename"
-        reflection = association_of(type, field, model) if field
-        stop("nothing to be read ahead") unless reflection && objection_to_association(type, field, reflection).nil?
-        stop(objection(reflection.klass))
-        preload = Preload.new(key, reflection)
-        return Part.new([preload.lookup.owners_key], ->(_) { preload }) if narrows?(preload.lookup)
-      end
-      nil
-    rescue NameError
+      field = catch(OPAQUE) { field_of(type, nodes) } unless nodes.first.name == "__typename"
+      reflection = association_of(type, field, model) if field.is_a?(GraphQL::Schema::Field)
+      return if reflection.nil? || objection_to_association(type, field, reflection) || objection(reflection.klass)
+
+      preload = Preload.new(key, reflection)
+      Part.new([preload.lookup.owners_key], ->(_) { preload }) if narrows?(preload.lookup)
+    rescue NameError # whoever reads it, is to hear that
       nil
     end
 
