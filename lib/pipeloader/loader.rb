@@ -64,11 +64,6 @@ module Pipeloader
       nil
     end
 
-    # Ahead of all that are queued: a part of the job that is running.
-    #
-    #: (Job) -> void
-    def pipeloader_insert_job(job) = @pending_jobs ? @pending_jobs.unshift(job) : append_job(job)
-
     # A job that is in its place, and not to be begun as yet: it will be appended, or released.
     #
     #: () { () -> void } -> Job

@@ -173,7 +173,7 @@ module Pipeloader
       results, errors = [], []
       parent = @job
       work = lambda do
-        @loader.pipeloader_insert_job(@loader.pipeloader_job(work, parent, part: true)) if begun < values.size
+        @loader.append_job(@loader.pipeloader_job(work, parent, part: true)) if begun < values.size # (it may find nothing left)
         while (index = begun) < values.size
           begun += 1
           begin

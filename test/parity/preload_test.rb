@@ -78,39 +78,39 @@ class PreloadTest < PlanTest
     assert_equal plain, piped
   end
 
-  # What a resolver has done to an owner counts.
-  def test_owners_that_were_changed
-    post = type("ChangingPost") do
-      field :change, Integer
-      field :author, User
-      field :comments, [Comment]
-      def change
-        case object.id % 4
-        when 0 then object.author_id = 3
-        when 1 then object.author = ::User.new(name: "new")
-        when 2 then object.comments.build(body: "built")
-        else object.author_id = nil
-        end && 1
+  unless Engine::NEXT # (there fields go on before those before them have all objects: docs/internals.md, "Where a response can differ")
+    # What a resolver has done to an owner counts.
+    def test_owners_that_were_changed
+      post = type("ChangingPost") do
+        field :change, Integer
+        field :author, User
+        field :comments, [Comment]
+        def change
+          case object.id % 4
+          when 0 then object.author_id = 3
+          when 1 then object.author = ::User.new(name: "new")
+          when 2 then object.comments.build(body: "built")
+          else object.author_id = nil
+          end && 1
+        end
       end
+      schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] })
+      assert_same_answer("{ posts { change author { loud } comments { loud } } }", schemas)
+      assert_same_answer("{ posts { author { loud } change comments { loud } } }", schemas)
     end
-    schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] })
-    assert_same_answer("{ posts { change author { loud } comments { loud } } }", schemas)
-    assert_same_answer("{ posts { author { loud } change comments { loud } } }", schemas)
-  end
 
-  # It is seen by what is selected behind it, and by nothing else, whether that is a leaf, a plan, or read ahead. (Where nothing is
-  # planned, on Next, two fields share one read of an association: docs/internals.md, "Where a response can differ".)
-  def test_where_an_owner_was_changed
-    post = type("TurningPost") do
-      field :turn, Integer
-      field :title, String
-      field :author, User
-      def turn = (object.title += "!") && (object.author_id = (object.author_id || 7) % 7 + 1)
-    end
-    schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] })
-    authors = Engine::NEXT ? ["author { name loud }"] : ["author { name }", "loud: author { loud }"]
-    ["turn", "second: turn", "title", *authors].permutation do |fields|
-      assert_same_answer("{ posts { #{fields.join(" ")} } }", schemas)
+    # It is seen by what is selected behind it, and by nothing else, whether that is a leaf, a plan, or read ahead.
+    def test_where_an_owner_was_changed
+      post = type("TurningPost") do
+        field :turn, Integer
+        field :title, String
+        field :author, User
+        def turn = (object.title += "!") && (object.author_id = (object.author_id || 7) % 7 + 1)
+      end
+      schemas = schemas({ posts: [[post], -> { ::Post.order(:id) }] })
+      ["turn", "second: turn", "title", "author { name }", "loud: author { loud }"].permutation do |fields|
+        assert_same_answer("{ posts { #{fields.join(" ")} } }", schemas)
+      end
     end
   end
 
