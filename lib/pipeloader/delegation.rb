@@ -1,19 +1,26 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Sees through resolver methods that only ask the record: `def title = object.title` is as plain as no method at all. Told by
-  # the instructions that Ruby has compiled such a method to; any that it doesn't know make it opaque.
+  # Sees through resolver methods that only ask the record, and what it returns: `def title = object.title` is as plain as no
+  # method at all, and what `def hidden = object.comments.where(hidden: true).count` asks of one record can be asked for many.
+  # Told by the instructions that Ruby has compiled such a method to; any that it doesn't know make it opaque.
   #
   # Where lines are counted (Coverage) resolver methods are run, since that is what somebody wants to see.
   module Delegation
-    CALL = :opt_send_without_block
-    private_constant :CALL
+    # One of what the one before has returned; the first is the record's.
+    Call = Struct.new(:name, :arguments, :keywords) do
+      def alone? = arguments.empty? && keywords.empty?
+      def on(receiver) = receiver.public_send(name, *arguments, **keywords)
+    end
+
+    CALLS = %i[opt_send_without_block opt_size opt_length opt_empty_p].freeze
+    private_constant :CALLS
 
     class << self
       # @param type [Class] object type
       # @param name [Symbol] of a method of its own
-      # @return [Symbol, nil] what it asks of the record; nil if it does anything else
-      def target(type, name)
+      # @return [Array<Call>, nil] what it asks of the record; nil if it does anything else
+      def calls(type, name)
         return unless type.public_method_defined?(name) && Host.graphql?(type.instance_method(:object)) && !counted?
 
         method = type.instance_method(name)
@@ -25,14 +32,51 @@ module Pipeloader
       def counted? = defined?(::Coverage) && ::Coverage.running?
 
       # (Ruby's own, and those that are written in C, have none.)
-      def instructions(method) = RubyVM::InstructionSequence.of(method)&.to_a&.last&.grep(Array) || []
+      def instructions(method) = instructions_of(RubyVM::InstructionSequence.of(method))
 
-      # As of `object.title`.
+      #: (RubyVM::InstructionSequence?) -> Array[Array]
+      def instructions_of(sequence) = sequence&.to_a&.last&.grep(Array) || []
+
+      # What a call looks like that has neither a splat nor a block.
+      def flags
+        @flags ||= ["nil.call", "nil.call(with: nil)"].flat_map do |text|
+          instructions_of(RubyVM::InstructionSequence.compile(text)).filter_map { |_, call| call[:flag] if call.is_a?(Hash) }
+        end
+      end
+
+      # As of `object.comments.where(hidden: true).count`.
       def asked(instructions)
         case instructions
-        in [[:putself], [CALL, { mid: :object, orig_argc: 0 }], [CALL, { mid:, orig_argc: 0 }], [:leave]] then mid
+        in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
+          stack, calls = [], []
+          calls if steps.all? { |instruction| step(instruction, stack, calls) } && stack.empty? && calls.any?
         else nil
         end
+      end
+
+      # Runs one instruction. (The stack has all but what the last call has returned: literals.)
+      #
+      # @return [Object, nil] nil if it isn't known
+      def step(instruction, stack, calls)
+        case instruction
+        in [:putnil] then stack.push(nil)
+        in [:putobject | :putstring | :duparray | :duphash, literal] then stack.push(literal)
+        in [:putobject_INT2FIX_0_] then stack.push(0)
+        in [:putobject_INT2FIX_1_] then stack.push(1)
+        in [:newarray, size] then stack.push(stack.pop(size))
+        in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
+        in [name, { mid:, flag:, orig_argc: } => call] if CALLS.include?(name) && flags.include?(flag)
+          call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
+        else nil
+        end
+      end
+
+      # (All that is on the stack is for it, or it isn't the chain's.)
+      def call(name, size, keywords, stack, calls)
+        return unless stack.size == size + keywords.size
+
+        named = keywords.zip(stack.pop(keywords.size)).to_h
+        calls.push(Call.new(name, stack.pop(size), named))
       end
     end
   end

@@ -70,8 +70,8 @@ module Pipeloader
       @type = Lookup.key_type(reflection)
     end
 
-    # Whether the association, as it is now, brings whole rows of its table.
-    def narrows? = fits?(relation_with(ActiveRecord::StatementCache::Substitute.new))
+    # Whether the association, as it is now, brings what is to be looked up.
+    def narrows? = !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
 
     # @return [String] the attribute by which an owner's rows are found
     def owners_key = @reflection.chain.last.join_foreign_key.to_s
@@ -105,8 +105,8 @@ module Pipeloader
     # @param index [Integer] where in a row the owner's key is
     def by_key(result, index) = Root.rows(@model, result).group_by { |row| row[index] }
 
-    def fits?(relation) = @projection.narrows?(relation)
-    def select(relation) = @projection.narrow(relation)
+    # @return [Arel::SelectManager, nil] what is asked for; nil where +relation+ brings no whole rows of its table
+    def arel_of(relation) = (@projection.narrow(relation).arel if @projection.narrows?(relation))
 
     # Whether an owner's key is all that is asked of a row, and there is one for each.
     def by_key?(scopes)
@@ -135,20 +135,20 @@ module Pipeloader
     rescue ActiveRecord::ActiveRecordError, Unfit
       raise
     rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
-      raise Coercion.verdict(e) { self.scopes || relation_with(nil) }
+      raise Coercion.verdict(e) { [self.scopes, arel_of(relation_with(nil))] }
     end
 
     def for_keys(connection)
-      sql, = compile(select(@model.unscoped), connection)
+      sql, = compile(arel_of(@model.unscoped), connection)
       key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
       Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], @projection.columns.index(key_column))
     end
 
     def for_each_key(connection)
-      relation = relation_with(key = ActiveRecord::StatementCache::Substitute.new)
-      raise Unfit unless fits?(relation)
+      arel = arel_of(relation_with(key = ActiveRecord::StatementCache::Substitute.new)) || raise(Unfit)
+      sql, binds = compile(arel, connection)
+      raise Unfit if Shape.alone?(sql)
 
-      sql, binds = compile(select(relation), connection)
       at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
       Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, -1)
     end
@@ -162,9 +162,9 @@ module Pipeloader
     end
 
     # With all binds as parameters, whether or not statements are prepared.
-    def compile(relation, connection)
+    def compile(arel, connection)
       collector = Arel::Collectors::Composite.new(Arel::Collectors::SQLString.new, Arel::Collectors::Bind.new)
-      connection.visitor.compile(relation.arel.ast, collector)
+      connection.visitor.compile(arel.ast, collector)
     end
   end
 end

@@ -22,10 +22,17 @@ module Pipeloader
     # What is called of the record, where nothing stands in the way.
     #
     #: () -> Symbol
-    def reader = delegated || @field.method_sym
+    def reader = calls ? calls.first.name : @field.method_sym
+
+    # What its resolver method asks of one of the record's associations, where that is all that stands in the way.
+    #
+    # @return [Array<Delegation::Call>, nil] the association's reader, and what is called of what it returns
+    def calculation
+      calls if own_code.nil? && configured.nil? && calls && calls.size > 1 && calls.first.alone?
+    end
 
     # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods.
-    def other_on_next? = mode == :direct_send && reader != @field.method_sym
+    def other_on_next? = mode == :direct_send && !(calls.nil? || (delegated? && reader == @field.method_sym))
 
     # True if no `scope_items` sees the value.
     def unscoped?
@@ -59,7 +66,7 @@ module Pipeloader
       return "extras #{extras.join(", ")}" if extras.any?
       return "it takes arguments" unless arguments.empty?
 
-      "execution mode #{mode}" unless mode == :direct_send || (mode == :resolve_legacy_instance_method && delegated)
+      "execution mode #{mode}" unless mode == :direct_send || (mode == :resolve_legacy_instance_method && calls)
     end
 
     def extras = @field.connection? ? @field.extras - [:lookahead] : @field.extras
@@ -75,16 +82,19 @@ module Pipeloader
     # A method of the type's comes first.
     def shadowed
       method = @field.resolver_method
-      return if delegated || !@type.method_defined?(method)
+      return if delegated? || !@type.method_defined?(method)
 
       "resolver method `#{method}` on #{@type.instance_method(method).owner}"
     end
 
-    # What the resolver method asks of the record, if that is all it does.
-    def delegated
-      return @delegated if defined?(@delegated)
+    # Whether its resolver method does nothing but to call one of the record.
+    def delegated? = !calls.nil? && calls.one? && calls.first.alone?
 
-      @delegated = Delegation.target(@type, @field.resolver_method)
+    # What its resolver method does, if that is known.
+    def calls
+      return @calls if defined?(@calls)
+
+      @calls = Delegation.calls(@type, @field.resolver_method)
     end
   end
 end

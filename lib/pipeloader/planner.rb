@@ -99,6 +99,9 @@ module Pipeloader
 
       field = field_of(type, nodes)
       plain = PlainField.new(type, field)
+      calculation = calculation(key, field, plain, model)
+      return calculation if calculation
+
       stop(plain.objection || objection_on_next(plain), type, field)
       reader = PlainModel.of(model).reader(plain.reader)
       stop(reader.reason, type, field)
@@ -124,6 +127,22 @@ module Pipeloader
       column = reader.columns.first
       coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
       Part.new([column], ->(columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
+    end
+
+    # @return [Part, nil] nil where graphql-ruby has to run the resolver method
+    def calculation(key, field, plain, model)
+      return unless (calls = plain.calculation) && objection_on_next(plain).nil? && Coercion.objection(field.type).nil?
+
+      reader = PlainModel.of(model).reader(calls.first.name)
+      reflection = model.reflect_on_association(reader.association) if reader.association?
+      return unless reflection && Calculation.of?(reflection, calls)
+
+      lookup = CalculationLookup.new(reflection, calls.drop(1))
+      return unless narrows?(lookup)
+
+      Part.new([lookup.owners_key], lambda do |columns|
+        Calculation.new(key, field.type, reflection, lookup, columns.index(lookup.owners_key))
+      end)
     end
 
     def link(type, key, nodes, field, reflection)

@@ -22,7 +22,6 @@ module Pipeloader
       super.transform_values { |rows| Found.new(columns, added ? rows.each(&:pop) : rows) }
     end
 
-    def fits?(relation) = super && AssociationRead.simple?(relation)
-    def select(relation) = relation
+    def arel_of(relation) = (relation.arel if @projection.narrows?(relation) && AssociationRead.simple?(relation))
   end
 end

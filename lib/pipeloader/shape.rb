@@ -52,6 +52,9 @@ module Pipeloader
     end
 
     class << self
+      # Whether +sql+ can't be a part of another statement, or may not say what it seems to.
+      def alone?(sql) = ALONE.match?(sql)
+
       # +sql+ for each of many values of one parameter, which come as an array: the first parameter, the others behind it. Each
       # row's last column is the value.
       #
@@ -85,7 +88,7 @@ module Pipeloader
 
     # Whether it can be wrapped at all.
     def wraps?
-      @wraps = @types.any? && !ALONE.match?(@sql) if @wraps.nil?
+      @wraps = @types.any? && !Shape.alone?(@sql) if @wraps.nil?
       @wraps
     end
 

@@ -72,6 +72,7 @@ module Pipeloader
         if fiber.nil? || async || name == "SCHEMA" || fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
           return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
         end
+        return fiber.take(arel) if fiber.is_a?(Sketch)
 
         arel = arel_from_relation(arel)
         compiled = pipeloader_compile(arel, binds, preparable, allow_retry)

@@ -1,0 +1,18 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Stands in for a resolver's fiber while ActiveRecord says what it would ask: its first statement is caught, and not sent.
+  class Sketch < Bystander
+    # @yield does what is to be asked for
+    # @return [Arel::SelectManager, nil] nil if nothing was asked
+    def self.of
+      fiber = ResolverFiber.current
+      Thread.current[ResolverFiber::KEY] = sketch = new(fiber.response)
+      catch(sketch) { yield && nil }
+    ensure
+      Thread.current[ResolverFiber::KEY] = fiber
+    end
+
+    def take(arel) = throw(self, arel)
+  end
+end
