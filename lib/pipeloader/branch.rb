@@ -34,7 +34,7 @@ module Pipeloader
     end
 
     # @return [Array(Lookup, Array)] what its rows are found by, and the keys of all owners
-    def wanted = [@link.lookup, @keys = @link.keys(@owners.rows)]
+    def wanted(context) = [@link.lookup.for(context), @keys = @link.keys(@owners.rows)]
 
     # @return [GraphQL::Schema::Field, nil] that its rows are for
     def field = @link.field

@@ -7,62 +7,66 @@ module Pipeloader
   #
   # Where lines are counted (Coverage) resolver methods are run, since that is what somebody wants to see.
   module Delegation
-    # One of what the one before has returned; the first is the record's.
-    Call = Struct.new(:name, :arguments, :keywords) do
-      def alone? = arguments.empty? && keywords.empty?
-      def on(receiver) = receiver.public_send(name, *arguments, **keywords)
-    end
-
     CALLS = %i[opt_send_without_block opt_size opt_length opt_empty_p].freeze
-    private_constant :CALLS
+    # Where the frame of a method ends, and its local variables begin (VM_ENV_DATA_SIZE).
+    FRAME = 3
+    private_constant :CALLS, :FRAME
 
     class << self
       # @param type [Class] object type
       # @param name [Symbol] of a method of its own
-      # @return [Array<Call>, nil] what it asks of the record; nil if it does anything else
-      def calls(type, name)
+      # @return [Chain, nil] what it asks of the record; nil if it does anything else
+      def chain(type, name)
         return unless type.public_method_defined?(name) && Host.graphql?(type.instance_method(:object)) && !counted?
 
         method = type.instance_method(name)
-        asked(instructions(method)) if method.parameters.empty?
+        return unless method.parameters.all? { |kind, _| %i[key keyreq].include?(kind) }
+
+        # (Ruby's own, and those that are written in C, have none.)
+        sequence = RubyVM::InstructionSequence.of(method)&.to_a
+        calls = sequence && asked(instructions(sequence), sequence[10])
+        Chain.new(calls, parameters(sequence[11])) if calls
       end
 
       private
 
       def counted? = defined?(::Coverage) && ::Coverage.running?
+      def instructions(sequence) = sequence.last.grep(Array)
 
-      # (Ruby's own, and those that are written in C, have none.)
-      def instructions(method) = instructions_of(RubyVM::InstructionSequence.of(method))
-
-      #: (RubyVM::InstructionSequence?) -> Array[Array]
-      def instructions_of(sequence) = sequence&.to_a&.last&.grep(Array) || []
+      # (A default that isn't a literal has instructions of its own.)
+      def parameters(described)
+        described.fetch(:keyword, []).to_h { |it| it.is_a?(Array) ? it : [it, Chain::REQUIRED] }
+      end
 
       # What a call looks like that has neither a splat nor a block.
       def flags
         @flags ||= ["nil.call", "nil.call(with: nil)"].flat_map do |text|
-          instructions_of(RubyVM::InstructionSequence.compile(text)).filter_map { |_, call| call[:flag] if call.is_a?(Hash) }
+          instructions(RubyVM::InstructionSequence.compile(text).to_a).filter_map { |_, call| call[:flag] if call.is_a?(Hash) }
         end
       end
 
       # As of `object.comments.where(hidden: true).count`.
-      def asked(instructions)
+      #
+      # @param locals [Array<Symbol>] names of the method's local variables
+      def asked(instructions, locals)
         case instructions
         in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
           stack, calls = [], []
-          calls if steps.all? { |instruction| step(instruction, stack, calls) } && stack.empty? && calls.any?
+          calls if steps.all? { |step| step(step, stack, calls, locals) } && stack.empty? && calls.any?
         else nil
         end
       end
 
-      # Runs one instruction. (The stack has all but what the last call has returned: literals.)
+      # Runs one instruction. (The stack has all but what the last call has returned: literals, and arguments.)
       #
       # @return [Object, nil] nil if it isn't known
-      def step(instruction, stack, calls)
+      def step(instruction, stack, calls, locals)
         case instruction
         in [:putnil] then stack.push(nil)
         in [:putobject | :putstring | :duparray | :duphash, literal] then stack.push(literal)
         in [:putobject_INT2FIX_0_] then stack.push(0)
         in [:putobject_INT2FIX_1_] then stack.push(1)
+        in [:getlocal_WC_0, place] then stack.push(Chain::Parameter.new(locals.fetch(locals.size + FRAME - 1 - place)))
         in [:newarray, size] then stack.push(stack.pop(size))
         in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
         in [name, { mid:, flag:, orig_argc: } => call] if CALLS.include?(name) && flags.include?(flag)
@@ -76,7 +80,7 @@ module Pipeloader
         return unless stack.size == size + keywords.size
 
         named = keywords.zip(stack.pop(keywords.size)).to_h
-        calls.push(Call.new(name, stack.pop(size), named))
+        calls.push(Chain::Call.new(name, stack.pop(size), named))
       end
     end
   end

@@ -22,7 +22,8 @@ module Pipeloader
     def read(root)
       level = root.branches
       until level.empty?
-        level.zip(@fiber.look_up(level.map(&:wanted))) { |branch, found| told(branch.field) { branch.take_own(found) } }
+        found = @fiber.look_up(level.map { |branch| branch.wanted(@context) })
+        level.zip(found) { |branch, rows| told(branch.field) { branch.take_own(rows) } }
         level = level.flat_map(&:branches)
       end
     end

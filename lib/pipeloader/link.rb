@@ -19,7 +19,7 @@ module Pipeloader
       @field = field
       @reflection = reflection
       @name = reflection.name
-      @many = reflection.collection?
+      @many = lookup.many?
       @index = index
       @plan = plan
       @nullable = nullable

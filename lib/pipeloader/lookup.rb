@@ -73,6 +73,15 @@ module Pipeloader
     # Whether the association, as it is now, brings what is to be looked up.
     def narrows? = !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
 
+    # @return [Lookup] itself, with the arguments that a query gives, if it has any
+    def for(_context) = self
+
+    # Whether there may be several rows for an owner.
+    def many? = @reflection.collection?
+
+    # @return [Projection] of its rows
+    attr_reader :projection
+
     # @return [String] the attribute by which an owner's rows are found
     def owners_key = @reflection.chain.last.join_foreign_key.to_s
 
@@ -88,8 +97,9 @@ module Pipeloader
       keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some)) }
     end
 
-    # SQL whose first parameter is the keys, the other binds, and where in a row the owner's key is.
-    Asked = Struct.new(:sql, :binds, :at)
+    # SQL whose first parameter is the keys, the other binds, whether ActiveRecord would prepare it, and where in a row the
+    # owner's key is.
+    Asked = Struct.new(:sql, :binds, :preparable, :at)
     private_constant :Asked
 
     private
@@ -97,10 +107,13 @@ module Pipeloader
     def read(statement, keys)
       @model.with_connection do |connection|
         binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
-        options = { preparable: connection.prepared_statements, allow_retry: true }
-        by_key(@model._query_by_sql(connection, statement.sql, binds, **options), statement.at)
+        preparable = connection.prepared_statements && (statement.preparable || !varies?)
+        by_key(@model._query_by_sql(connection, statement.sql, binds, preparable: preparable, allow_retry: true), statement.at)
       end
     end
+
+    # Whether it is another text for other queries.
+    def varies? = false
 
     # @param index [Integer] where in a row the owner's key is
     def by_key(result, index) = Root.rows(@model, result).group_by { |row| row[index] }
@@ -141,16 +154,17 @@ module Pipeloader
     def for_keys(connection)
       sql, = compile(arel_of(@model.unscoped), connection)
       key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
-      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], @projection.columns.index(key_column))
+      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], true, @projection.columns.index(key_column))
     end
 
     def for_each_key(connection)
       arel = arel_of(relation_with(key = ActiveRecord::StatementCache::Substitute.new)) || raise(Unfit)
-      sql, binds = compile(arel, connection)
+      sql, binds, preparable = compile(arel, connection)
       raise Unfit if Shape.alone?(sql)
 
       at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
-      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), binds.reject.with_index { |_, index| index == at }, -1)
+      others = binds.reject.with_index { |_, index| index == at }
+      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), others, preparable, -1)
     end
 
     # The association's, as it is read for an owner.
@@ -162,9 +176,12 @@ module Pipeloader
     end
 
     # With all binds as parameters, whether or not statements are prepared.
+    #
+    # @return [Array] SQL, binds, and whether ActiveRecord would prepare it
     def compile(arel, connection)
       collector = Arel::Collectors::Composite.new(Arel::Collectors::SQLString.new, Arel::Collectors::Bind.new)
-      connection.visitor.compile(arel.ast, collector)
+      collector.preparable = true
+      [*connection.visitor.compile(arel.ast, collector), collector.preparable]
     end
   end
 end

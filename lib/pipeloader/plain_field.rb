@@ -16,23 +16,23 @@ module Pipeloader
 
     # @return [String, nil] what stands in the way; nil if it is plain
     def objection
-      own_code || shadowed || configured
+      own_code || shadowed || configured || ("it takes arguments" unless arguments.empty?)
     end
 
     # What is called of the record, where nothing stands in the way.
     #
     #: () -> Symbol
-    def reader = calls ? calls.first.name : @field.method_sym
+    def reader = asked ? asked.reader : @field.method_sym
 
-    # What its resolver method asks of one of the record's associations, where that is all that stands in the way.
+    # What its resolver method asks of what a reader of the record's returns, where that is all that stands in the way.
     #
-    # @return [Array<Delegation::Call>, nil] the association's reader, and what is called of what it returns
-    def calculation
-      calls if own_code.nil? && configured.nil? && calls && calls.size > 1 && calls.first.alone?
+    # @return [Chain, nil]
+    def chain
+      asked if own_code.nil? && configured.nil? && asked && asked.calls.size > 1 && asked.calls.first.alone? && takes_arguments?
     end
 
     # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods.
-    def other_on_next? = mode == :direct_send && !(calls.nil? || (delegated? && reader == @field.method_sym))
+    def other_on_next? = mode == :direct_send && !(asked.nil? || (asked.reader_alone? && reader == @field.method_sym))
 
     # True if no `scope_items` sees the value.
     def unscoped?
@@ -64,9 +64,7 @@ module Pipeloader
       return "it is introspection" if @field.introspection? || @field.dynamic_introspection
       return "it reads a key of a Hash" unless @field.hash_key.equal?(SAMPLE.hash_key) && @field.dig_keys.nil?
       return "extras #{extras.join(", ")}" if extras.any?
-      return "it takes arguments" unless arguments.empty?
-
-      "execution mode #{mode}" unless mode == :direct_send || (mode == :resolve_legacy_instance_method && calls)
+      "execution mode #{mode}" unless mode == :direct_send || (mode == :resolve_legacy_instance_method && asked)
     end
 
     def extras = @field.connection? ? @field.extras - [:lookahead] : @field.extras
@@ -82,19 +80,22 @@ module Pipeloader
     # A method of the type's comes first.
     def shadowed
       method = @field.resolver_method
-      return if delegated? || !@type.method_defined?(method)
+      return if asked&.reader_alone? || !@type.method_defined?(method)
 
       "resolver method `#{method}` on #{@type.instance_method(method).owner}"
     end
 
-    # Whether its resolver method does nothing but to call one of the record.
-    def delegated? = !calls.nil? && calls.one? && calls.first.alone?
+    # Whether its resolver method has an argument for each of its own.
+    def takes_arguments?
+      FieldArguments.plain?(@field) &&
+        @field.all_argument_definitions.all? { |argument| asked.parameters.key?(argument.keyword) }
+    end
 
     # What its resolver method does, if that is known.
-    def calls
-      return @calls if defined?(@calls)
+    def asked
+      return @asked if defined?(@asked)
 
-      @calls = Delegation.calls(@type, @field.resolver_method)
+      @asked = Delegation.chain(@type, @field.resolver_method)
     end
   end
 end

@@ -99,8 +99,8 @@ module Pipeloader
 
       field = field_of(type, nodes)
       plain = PlainField.new(type, field)
-      calculation = calculation(key, field, plain, model)
-      return calculation if calculation
+      part = part_by_chain(type, key, nodes, field, plain, model)
+      return part if part
 
       stop(plain.objection || objection_on_next(plain), type, field)
       reader = PlainModel.of(model).reader(plain.reader)
@@ -110,6 +110,31 @@ module Pipeloader
       link(type, key, nodes, field, model.reflect_on_association(reader.association))
     rescue NameError => e
       stop(e.message) # as of a class that there isn't: that matters where there is something to load
+    end
+
+    # @return [Part, nil] nil where graphql-ruby has to run the resolver method
+    def part_by_chain(type, key, nodes, field, plain, model) # rubocop:disable Metrics/ParameterLists
+      return unless (chain = plain.chain) && objection_on_next(plain).nil?
+
+      reader = PlainModel.of(model).reader(chain.reader)
+      reflection = model.reflect_on_association(reader.association) if reader.association?
+      return unless reflection&.collection? && Lookup.objection(reflection).nil?
+
+      given = FieldArguments.new(field, nodes.first) if chain.parameters.any?
+      return link(type, key, nodes, field, reflection, chain, given) if field.type.unwrap.kind.composite?
+
+      calculation(key, field, reflection, chain, given) if Coercion.objection(field.type).nil?
+    end
+
+    def calculation(key, field, reflection, chain, given)
+      return unless reflection.klass.connection_db_config.adapter == "postgresql"
+
+      lookup = CalculationLookup.new(reflection, Projection.of(reflection.klass, []), chain, given)
+      return unless narrows?(lookup)
+
+      Part.new([lookup.owners_key], lambda do |columns|
+        Calculation.new(key, field.type, reflection, lookup, columns.index(lookup.owners_key))
+      end)
     end
 
     def objection_on_next(plain)
@@ -129,48 +154,35 @@ module Pipeloader
       Part.new([column], ->(columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
     end
 
-    # @return [Part, nil] nil where graphql-ruby has to run the resolver method
-    def calculation(key, field, plain, model)
-      return unless (calls = plain.calculation) && objection_on_next(plain).nil? && Coercion.objection(field.type).nil?
-
-      reader = PlainModel.of(model).reader(calls.first.name)
-      reflection = model.reflect_on_association(reader.association) if reader.association?
-      return unless reflection && Calculation.of?(reflection, calls)
-
-      lookup = CalculationLookup.new(reflection, calls.drop(1))
-      return unless narrows?(lookup)
-
-      Part.new([lookup.owners_key], lambda do |columns|
-        Calculation.new(key, field.type, reflection, lookup, columns.index(lookup.owners_key))
-      end)
-    end
-
-    def link(type, key, nodes, field, reflection)
-      stop(objection_to_link(type, field, reflection), type, field)
+    # @param chain [Chain, nil] what is called of the association
+    # @param given [FieldArguments, nil]
+    def link(type, key, nodes, field, reflection, chain = nil, given = nil) # rubocop:disable Metrics/ParameterLists
+      many = chain ? !ChainLookup.single?(chain) : reflection.collection?
+      stop(objection_to_link(type, field, reflection, many), type, field)
 
       plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
       stop(objection_to_inverse(reflection, plan), type, field)
-      lookup = Lookup.new(reflection, plan.projection)
+      lookup = chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.new(reflection, plan.projection)
       stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
       Part.new([lookup.owners_key], lambda do |columns|
         Link.new(key, field, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
       end)
     end
 
-    def objection_to_link(type, field, reflection)
+    def objection_to_link(type, field, reflection, many)
       item = Planner.item(field.type)
       return "#{item.to_type_signature} is no object type" unless item.kind.object?
 
-      objection_to_association(type, field, reflection)
+      objection_to_association(type, field, reflection, many)
     end
 
     # Why it isn't the association's records that a field gives.
-    def objection_to_association(type, field, reflection)
+    def objection_to_association(type, field, reflection, many = reflection.collection?)
       returned = Planner.nullable(field.type)
       item = Planner.item(field.type)
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
-      return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless reflection.collection? == returned.list?
+      return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?
       return "`scope_items` of #{item.graphql_name}" unless PlainField.new(type, field).unscoped?
 
       Lookup.objection(reflection)

@@ -14,5 +14,6 @@ module Pipeloader
     end
 
     def take(arel) = throw(self, arel)
+    def abandoned? = false
   end
 end

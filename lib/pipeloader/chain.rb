@@ -1,0 +1,56 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a resolver method does that only asks its record: it calls something of it, then something of what that returns, and
+  # so on, with literals and with its own arguments.
+  #
+  #     def hits(limit: 3) = object.comments.where(hidden: false).limit(limit)
+  class Chain
+    Call = Struct.new(:name, :arguments, :keywords) do
+      def alone? = arguments.empty? && keywords.empty?
+      def on(receiver) = receiver.public_send(name, *arguments, **keywords)
+    end
+
+    # Stands for an argument of the resolver method's.
+    Parameter = Struct.new(:name)
+    REQUIRED = Object.new.freeze
+
+    # @return [Array<Call>] the record's comes first
+    attr_reader :calls
+
+    # @return [Hash{Symbol => Object}] what it is if it isn't given: a literal, or REQUIRED
+    attr_reader :parameters
+
+    def initialize(calls, parameters)
+      @calls = calls
+      @parameters = parameters
+    end
+
+    #: () -> Symbol
+    def reader = calls.first.name
+
+    # Whether it does nothing but to call the reader.
+    def reader_alone? = calls.one? && calls.first.alone? && parameters.empty?
+
+    # The same with arguments.
+    #
+    # @raise [Unfit] if one is missing
+    def with(arguments)
+      given = parameters.to_h { |name, default| [name, arguments.fetch(name, default)] }
+      raise Unfit if given.value?(REQUIRED)
+
+      Chain.new(calls.map { |call| Call.new(call.name, fill(call.arguments, given), fill(call.keywords, given)) }, {})
+    end
+
+    private
+
+    def fill(value, given)
+      case value
+      when Parameter then given.fetch(value.name)
+      when Array then value.map { |item| fill(item, given) }
+      when Hash then value.transform_values { |item| fill(item, given) }
+      else value
+      end
+    end
+  end
+end

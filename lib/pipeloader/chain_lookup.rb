@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # As Lookup, for some of an association's records, which a resolver method asks for: `object.comments.where(…).limit(3)`, or
+  # `object.comments.first`.
+  class ChainLookup < Lookup
+    # What may be called of an association before anything is read; besides, what a model declares by `scope`.
+    QUERIES = %i[where rewhere not order reorder limit offset distinct joins left_joins left_outer_joins].freeze
+    # What comes of it; the rest changes what becomes of the rows, or when they are asked for.
+    CLAUSES = %i[where order reordering limit offset distinct unscope references joins left_outer_joins].freeze
+    # What one record is asked for by => how many arguments it may have
+    SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
+
+    HOSTS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
+    SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
+    # Sets of arguments that are kept.
+    MOST_ARGUMENTS = 100
+    private_constant :QUERIES, :CLAUSES, :SINGLE, :HOSTS, :SCOPES, :MOST_ARGUMENTS
+
+    # Whether +chain+ ends with a question for one record.
+    def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
+
+    # @param chain [Chain] whose reader is the association's
+    # @param arguments [FieldArguments, nil] that it is given; nil if it has them
+    def initialize(reflection, projection, chain, arguments)
+      super(reflection, projection)
+      @chain = chain
+      @arguments = arguments
+      @queries = chain.calls.drop(1)
+      @last = @queries.pop if ends?(@queries.last)
+      @bound = {} # {arguments => ChainLookup}
+    end
+
+    # The lookup with the arguments that the query gives.
+    def for(context)
+      return self if @chain.parameters.empty?
+
+      given = @arguments.of(context)
+      @bound.clear if @bound.size >= MOST_ARGUMENTS
+      @bound[given] ||= self.class.new(@reflection, @projection, @chain.with(given), @arguments)
+    end
+
+    # Whether it can be asked for, as far as that can be known without arguments.
+    def narrows?
+      return false unless known?
+      return fits?(relation_with(ActiveRecord::StatementCache::Substitute.new)) unless @chain.parameters.empty?
+
+      @model.with_connection { |connection| !statement(connection).nil? }
+    end
+
+    def many? = @last.nil?
+
+    private
+
+    def ends?(call) = SINGLE[call.name]&.cover?(call.arguments.size)
+
+    # Whether all that is called is ActiveRecord's, or asked for by its like.
+    def known?
+      types = HOSTS.map { |host| @model.relation_delegate_class(host) }
+      [*@queries, @last].compact.all? { |call| call.name == :not || types.all? { |type| host?(type, call.name) } } &&
+        @queries.all? { |call| QUERIES.include?(call.name) || scope?(call.name) }
+    end
+
+    def host?(type, name) = type.method_defined?(name) && Host.active_record?(type.instance_method(name))
+
+    # One that is declared by `scope`.
+    def scope?(name) = @model.respond_to?(name) && @model.method(name).source_location&.first == SCOPES
+
+    # A scope may say something else the next time.
+    def scopes = (super if @queries.all? { |call| QUERIES.include?(call.name) })
+
+    def by_key?(_scopes) = false
+
+    # With other arguments it may be another text.
+    def varies? = !@arguments.nil?
+
+    def arel_of(relation)
+      relation = @queries.inject(relation) { |it, call| call.on(it) }
+      ask(relation) if relation.is_a?(ActiveRecord::Relation) && fits?(relation)
+    end
+
+    # @return [Arel::SelectManager, nil]
+    def ask(relation)
+      return @projection.narrow(relation).arel unless @last
+      return if @last.name == :last && (relation.limit_value || relation.offset_value) # (loads all that)
+
+      Sketch.of { @last.on(@projection.narrow(relation)) }
+    end
+
+    def fits?(relation) = simple?(relation) && @projection.narrows?(relation)
+
+    def simple?(relation)
+      relation.klass.equal?(@model) && !relation.null_relation? && !relation.eager_loading? &&
+        relation.values.none? { |name, value| !CLAUSES.include?(name) && value != [] }
+    end
+
+    def compile(arel, connection)
+      super.tap { |sql, _| raise Unfit unless Read.pure_text?(sql) }
+    end
+  end
+end
