@@ -139,9 +139,12 @@ module Pipeloader
     # Whether plain subtrees are compiled: as it says itself, or the schema that it descends from.
     def pipeloader_compiles? = @pipeloader_compiles.nil? ? superclass.pipeloader_compiles? : @pipeloader_compiles
 
-    # Once.
+    # Compares what the types declare by `selects:` with the tables, once: where all code is loaded when an application boots,
+    # then, else in the first response.
+    #
+    # @raise [UnknownColumnError]
     def pipeloader_check_columns
-      return if @pipeloader_columns_checked
+      return if @pipeloader_columns_checked || !pipeloader_narrows_any?
 
       DeclaredColumns.check(self)
       @pipeloader_columns_checked = true
@@ -235,3 +238,13 @@ require "pipeloader/patches"
 
 Pipeloader::Patches.install
 Pipeloader::LogSubscriber.attach_to(:pipeloader)
+
+ActiveSupport.on_load(:after_initialize) do |application|
+  if application.config.eager_load
+    GraphQL::Schema.descendants.grep(Pipeloader::Schema).each do |schema|
+      schema.pipeloader_check_columns
+    rescue ActiveRecord::ConnectionNotEstablished, ActiveRecord::NoDatabaseError # as while assets are compiled
+      next
+    end
+  end
+end

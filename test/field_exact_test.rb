@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "open3"
 require_relative "support/test_helper"
 require_relative "support/library"
 
@@ -626,6 +627,41 @@ class SelectsTest < ProjectionTest
     exact = schemas { field :kinds, [type], null: false }.last
     error = assert_raises(Pipeloader::UnknownColumnError) { execute("{ works { title } }", exact) }
     assert_includes error.message, "Genre.code selects `cod`, but genres (Genre) has no such column. Correct `selects:`."
+  end
+
+  # (As Rails says it.)
+  def test_column_that_does_not_exist_when_an_application_boots
+    code = <<~RUBY
+      require "pipeloader"
+      ActiveRecord::Base.establish_connection(#{TestDatabase.hash.inspect})
+      class Post < ActiveRecord::Base; end
+      class PostType < GraphQL::Schema::Object
+        graphql_name "Post"
+        field :title, String
+        field :it, String, selects: %i[bodyy]
+        def it = object.body.upcase
+      end
+      class Query < GraphQL::Schema::Object; field :posts, [PostType]; end
+      class Untouched < GraphQL::Schema; query Query; use Pipeloader; end
+      class Exact < GraphQL::Schema; query Query; use Pipeloader, field_exact: true; end
+      Booted = Struct.new(:config)
+      Config = Struct.new(:eager_load)
+      [false, true].each do |eager|
+        ActiveSupport.run_load_hooks(:after_initialize, Booted.new(Config.new(eager)))
+        puts "eager: \#{eager}"
+      rescue Pipeloader::UnknownColumnError => e
+        puts e.message
+      end
+      ActiveRecord::Base.establish_connection(adapter: "postgresql", host: "/nowhere")
+      Exact.remove_instance_variable(:@pipeloader_columns_checked) if Exact.instance_variable_defined?(:@pipeloader_columns_checked)
+      Post.reset_column_information
+      Post.connection_pool.schema_cache.clear!
+      ActiveSupport.run_load_hooks(:after_initialize, Booted.new(Config.new(true)))
+      puts "no database"
+    RUBY
+    said, status = Open3.capture2e(RbConfig.ruby, "-W0", *$LOAD_PATH.map { |it| "-I#{it}" }, "-e", code)
+    assert status.success?, said
+    assert_equal ["eager: false", "Post.it selects `bodyy`, but posts (Post) has no such column. Correct `selects:`.", "no database"], said.lines(chomp: true)
   end
 
   # The name tells nothing of the model: it is known when a record comes.
