@@ -19,6 +19,12 @@ module Bench
     MEASURES = { cpu: 1000.0, server: 1000.0, allocations: 1.0 }.freeze
     MARKED = /(?<=<!-- bin\/bench writes this -->\n).*(?=<!-- up to here -->)/m
 
+    # "`bin/bench --costs`, 2026-11-22, Ruby 3.1.2, 2 × …"
+    def self.where(environment)
+      command, date, machine, versions = environment.values_at(:command, :date, :machine, :versions)
+      "`#{command}`, #{date}, Ruby #{versions["Ruby"]}, #{machine}"
+    end
+
     # contests: by the workloads' names, without "cost-".
     def initialize(contests)
       @summaries = contests.transform_values do |contest|
@@ -31,10 +37,8 @@ module Bench
 
     # Fills the table in docs/performance.md.
     def write(environment, file: File.expand_path("../docs/performance.md", __dir__))
-      text = File.read(file)
-      command, date, machine, versions = environment.values_at(:command, :date, :machine, :versions)
-      where = "`#{command}`, #{date}, Ruby #{versions["Ruby"]}, #{machine}"
-      File.write(file, text.sub(MARKED) { "#{where}:\n\n#{Document.grid(HEADS, rows)}\n" })
+      where = Costs.where(environment)
+      File.write(file, File.read(file).sub(MARKED) { "#{where}:\n\n#{Document.grid(HEADS, rows)}\n" })
       "docs/performance.md"
     end
 

@@ -12,7 +12,7 @@ module Bench
     COMPARE = { budget: 4.0, least: 15, most: 60, rtts: [0.0, 1.0] }.freeze
     FULL = { budget: 4.0, least: 7, most: 100, rtts: [0.0, 1.0, 5.0] }.freeze
 
-    PARTS = %i[contests yjit curves costs web].freeze
+    PARTS = %i[contests yjit curves costs crossover web].freeze
 
     attr_reader :help, :list, :workloads, :contenders, :json, :revisions, :profile, :given, :yjit
 
@@ -84,6 +84,7 @@ module Bench
       parser.on("--rtt LIST", Array, "round-trip times in ms") { |list| @settings[:rtts] = list.map { |text| Float(text) } }
       parser.on("--curves", "only the curves: a growing list, a growing distance") { @parts << :curves }
       parser.on("--costs", "only what a field, a row, a read and a burst cost") { @parts << :costs }
+      parser.on("--crossover", "only from how many reads on one statement for all pays") { @parts << :crossover }
       parser.on("--web", "only Puma and Falcon under wrk") { @parts << :web }
       parser.on("--yjit WHEN", %w[on off both], "on, off (default) or both") { |text| @yjit = text }
     end

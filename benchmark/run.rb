@@ -20,6 +20,7 @@ require_relative "table"
 require_relative "comparison"
 require_relative "profile"
 require_relative "costs"
+require_relative "crossover"
 require_relative "web"
 require_relative "document"
 require_relative "readme"
@@ -65,7 +66,7 @@ module Bench
     # How many steps #advance is called for.
     def steps
       sizes = { contests: workloads.size, yjit: YJIT.size, curves: Curve.all.sum { |curve| curve.workloads.size },
-                costs: Costs::WORKLOADS.size, web: 1 }
+                costs: Costs::WORKLOADS.size, crossover: Crossover::WORKLOADS.size, web: 1 }
       @options.profile ? 1 : sizes.values_at(*@options.parts).sum
     end
 
@@ -98,6 +99,14 @@ module Bench
                        least: 15, rtts: [0.0], uncounted: true)]
       end
       all.tap { @out.puts "", Terminal::Table.new(headings: Costs::HEADS, rows: Costs.new(all).rows) }
+    end
+
+    def crossover
+      entries = Crossover::CONTENDERS.map { |each| Entry.of(each) }
+      all = Crossover::WORKLOADS.to_h do |name|
+        [name, contest(Workload.named(name), entries, least: 30, rtts: [0.0], uncounted: true)]
+      end
+      all.tap { @out.puts "", Terminal::Table.new(headings: Crossover::HEADS, rows: Crossover.new(all).rows) }
     end
 
     def web
@@ -179,7 +188,8 @@ module Bench
 
     def write(results)
       files = [(Document.new(results).write if results[:contests]), Readme.new(results).write,
-               (Costs.new(results[:costs]).write(results[:environment]) if results[:costs])]
+               (Costs.new(results[:costs]).write(results[:environment]) if results[:costs]),
+               (Crossover.new(results[:crossover]).write(results[:environment]) if results[:crossover])]
       files.compact.each { |file| @out.puts "Written: #{file}" }
     end
 

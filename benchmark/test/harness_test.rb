@@ -132,6 +132,17 @@ class HarnessTest < Minitest::Test
     assert_includes words, "pipeloader sends 9 statements in 3 round trips"
   end
 
+  def test_pipeloader_has_no_rival_in_itself
+    entries = { "naive" => 0.4, "dataloader" => 0.2, "pipeloader" => 0.1, "pipeloader-exact" => 0.05, "next-pipeloader" => 0.01 }
+    words = Bench::Verdict.new(Bench::Table.new(made_up(entries))).sentences.join(" ")
+    assert_includes words, "Pipeloader is the fastest, dataloader takes 2.0 × as long"
+  end
+
+  def test_the_crossover_is_what_one_statement_takes_of_many
+    contest = { entries: { "pipeloader-uncoalesced" => 0.4, "pipeloader-uncompiled" => 0.1 }.transform_values { |wall| { samples: { 0.0 => [[wall, wall, wall, 100]] * 3 } } } }
+    assert_equal [["count", "5", "0.25", "0.25", "0.25", "1.00"]], Bench::Crossover.new({ "alike-count-5" => contest }).rows
+  end
+
   def test_documents
     results = { whole: true, calibration: { 0.0 => { median: 0.1, p99: 0.2 } }, contests: %w[narrow-25 wide].map { |name| made_up({ "naive" => 0.4, "includes" => 0.2, "pipeloader" => 0.1 }, name) },
                 environment: { command: "bin/bench", date: "today", commit: "abc", machine: "2 × fast", versions: { "Ruby" => "3" } } }
