@@ -109,8 +109,8 @@ class PlanFaultsTest < PlanTest
     end
   end
 
-  # Whoever interrupts the thread, by whatever it is, isn't taken for the server or a value. (Each at another moment.
-  # Not by an ArgumentError, which a value may raise: graphql-ruby does it again.)
+  # Whoever interrupts the thread, by whatever it is, isn't taken for the server or a value. (Unless it is by an
+  # ArgumentError, which a value may raise: graphql-ruby does it again.)
   [Timeout::Error, RuntimeError, ActiveRecord::StatementTimeout, ActiveRecord::QueryCanceled, Interrupt].each do |error|
     define_method(:"test_interrupted_by_#{error.name.underscore.tr("/", "_")}_in_a_read") do
       slow = type("Slow") { field :title, String; field :author, Types::User }
