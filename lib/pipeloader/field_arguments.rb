@@ -10,10 +10,16 @@ module Pipeloader
     class << self
       # Whether no code of the application's looks at what the field is given.
       def plain?(field)
-        Host.graphql?(field.method(:coerce_arguments)) && field.all_argument_definitions.all? { |argument| plain_one?(argument) }
+        Host.graphql?(coercion_of(field)) && field.all_argument_definitions.all? { |argument| plain_one?(argument) }
       end
 
       private
+
+      # (Behind our own.)
+      def coercion_of(field)
+        method = field.method(:coerce_arguments)
+        method.owner.equal?(Patches::ArgumentPosition) ? method.super_method : method
+      end
 
       def plain_one?(argument)
         leaf = argument.type.unwrap

@@ -23,11 +23,33 @@ module Pipeloader
       def keep
         return yield unless SHARED && (states = Fiber[:__graphql_runtime_info])
 
-        kept = states.values.to_h { |state| [state, ATTRIBUTES.map { |name| state.public_send(name) }] }
+        kept = kept(states)
         begin
           yield
         ensure
-          kept.each { |state, values| ATTRIBUTES.zip(values) { |name, value| state.public_send(:"#{name}=", value) } }
+          put_back(kept)
+        end
+      end
+
+      # @param work [Proc] to be done later, on this fiber or another
+      # @return [Proc] that begins at the position that is now
+      def held(work)
+        kept = kept(Fiber[:__graphql_runtime_info] || {})
+        lambda do
+          put_back(kept)
+          work.call
+        end
+      end
+
+      private
+
+      def kept(states) = states.transform_values { |state| ATTRIBUTES.map { |name| state.public_send(name) } }
+
+      def put_back(kept)
+        states = Fiber[:__graphql_runtime_info] ||= {}.compare_by_identity
+        kept.each do |query, values|
+          state = states[query] ||= GraphQL::Execution::Interpreter::Runtime::CurrentState.new
+          ATTRIBUTES.zip(values) { |name, value| state.public_send(:"#{name}=", value) }
         end
       end
     end

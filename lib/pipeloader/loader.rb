@@ -15,7 +15,9 @@ module Pipeloader
     private_constant :TAKES_OBJECTS
 
     NO_JOBS = [].freeze
-    private_constant :NO_JOBS
+    # What is appended on this fiber, see #pipeloader_do_here.
+    WORK = :pipeloader_work
+    private_constant :NO_JOBS, :WORK
 
     @classes = {}
 
@@ -59,9 +61,25 @@ module Pipeloader
     end
 
     def append_job(callable = nil, &block)
+      work = Thread.current[WORK]
+      return work << (callable || block) if work
+
       job = callable.is_a?(Job) ? callable : pipeloader_job(callable || block)
       TAKES_OBJECTS ? super(job) : @pending_jobs.push(job)
       nil
+    end
+
+    # What is appended inside the block, for the arguments of +field+, is done when it ends: here, or by jobs if there are several
+    # that may read.
+    def pipeloader_do_here(field)
+      Thread.current[WORK] = work = []
+      yield
+      Thread.current[WORK] = nil
+      return work.each(&:call) if work.one? || field.arguments_statically_coercible?
+
+      work.each { |one| append_job(&FieldPosition.held(one)) }
+    ensure
+      Thread.current[WORK] = nil
     end
 
     # A job that is in its place, and not to be begun as yet: it will be appended, or released.
@@ -90,7 +108,7 @@ module Pipeloader
     # A new fiber starts unmarked: graphql-ruby hands the spawning fiber's variables on, and a manager fiber
     # that believed it could park would never terminate.
     def get_fiber_variables
-      super.tap { |variables| variables.delete(ResolverFiber::KEY) }
+      super.tap { |variables| [ResolverFiber::KEY, WORK].each { |key| variables.delete(key) } }
     end
 
     # How many jobs nobody has begun.

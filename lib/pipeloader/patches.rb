@@ -12,7 +12,7 @@ module Pipeloader
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
         GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers) if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
-        GraphQL::Schema::Field.prepend(FieldSelects)
+        GraphQL::Schema::Field.prepend(FieldSelects, ArgumentPosition)
         GraphQL::Schema::Object.extend(FieldExact)
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
@@ -86,6 +86,7 @@ require "pipeloader/patches/timeout"
 require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
 require "pipeloader/patches/field_selects"
+require "pipeloader/patches/argument_position"
 require "pipeloader/patches/runtime_projection"
 require "pipeloader/patches/step_projection"
 require "pipeloader/patches/connection_projection"

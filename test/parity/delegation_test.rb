@@ -134,7 +134,7 @@ class DelegationTest < PlanTest
     schemas = self.class.schemas_of(-> { field :title, String; def title = object.title; field :loud, String; def loud = object.title.upcase }).call(self)
     exact = Class.new(schemas.first) { use Pipeloader, field_exact: true, compile: false }
     narrow, whole = %w[title loud].map do |name|
-      WireCounter.events("sql.active_record") { exact.execute("{ them { id #{name} } }") }.pluck(:sql)
+      WireCounter.events("sql.active_record") { exact.execute("{ them { id #{name} } }") }.filter_map { |it| it[:sql] unless it[:name] == "SCHEMA" }
     end
     assert_equal ['SELECT "posts"."id", "posts"."title" FROM "posts" ORDER BY "posts"."id" ASC'], narrow
     assert_equal ['SELECT "posts".* FROM "posts" ORDER BY "posts"."id" ASC'], whole

@@ -212,4 +212,18 @@ class EnginesTest < PipeloaderTest
     schemas = Schemas.make(query: query, mutation: nil) { use GraphQL::Dataloader }
     ["{ posts { mine theirs } }", "{ posts { theirs mine } }"].each { |text| Timeout.timeout(20) { assert_same_answer(text, schemas) } }
   end
+
+  # Where a field's arguments are looked at: what `context[:current_path]` says, and the path of an error.
+  def test_position_of_arguments
+    comment = Class.new(Schemas::Base) do
+      graphql_name "PlacedComment"
+      field(:it, String) { argument :no, Integer, prepare: ->(value, context) { "#{value} #{context[:current_path]}" } }
+      field(:few, Integer) { argument :no, Integer, validates: { numericality: { less_than: 3 } } }
+      def it(no:) = no
+      def few(no:) = object.post&.likes.to_i + no
+    end
+    query = Class.new(Schemas::Base) { graphql_name "Query"; field :comments, [comment]; def comments = ::Comment.order(:id).limit(3) }
+    assert_same_answer("{ comments { it(no: 1) few(no: 2) } }", Schemas.make(query: query))
+    assert_same_answer("{ comments { few(no: 5) it(no: 1) } }", Schemas.make(query: query))
+  end
 end

@@ -22,4 +22,10 @@ module Unstruck
     def self.undisturbed(&block) = on ? Thread.handle_interrupt(Object => :never, &block) : yield
   end
   ActiveRecord::ConnectionAdapters::TransactionManager.prepend(Transactions)
+
+  # The answer to `;`, by which it sees that the server is there, is left unread for the next statement.
+  module Verification
+    def active? = Transactions.undisturbed { super }
+  end
+  ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.prepend(Verification)
 end
