@@ -42,15 +42,19 @@ module Pipeloader
       Chain.new(calls.map { |call| Call.new(call.name, fill(call.arguments, given), fill(call.keywords, given)) }, {})
     end
 
-    private
-
-    def fill(value, given)
+    # What a scope writes to: each object's is its own where graphql-ruby runs the method, and here there is one for all.
+    def self.frozen(value, given = {})
       case value
       when Parameter then given.fetch(value.name)
-      when Array then value.map { |item| fill(item, given) }
-      when Hash then value.transform_values { |item| fill(item, given) }
+      when Array then value.map { |item| frozen(item, given) }.freeze
+      when Hash then value.to_h { |key, item| [frozen(key, given), frozen(item, given)] }.freeze
+      when String then value.frozen? ? value : value.dup.freeze
       else value
       end
     end
+
+    private
+
+    def fill(value, given) = Chain.frozen(value, given)
   end
 end

@@ -24,9 +24,9 @@ module Pipeloader
     # @param arguments [FieldArguments, nil] that it is given; nil if it has them
     def initialize(reflection, projection, chain, arguments)
       super(reflection, projection)
-      @chain = chain
+      @chain = chain.parameters.empty? ? chain.with({}) : chain
       @arguments = arguments
-      @queries = chain.calls.drop(1)
+      @queries = @chain.calls.drop(1)
       @last = @queries.pop if ends?(@queries.last)
       @bound = {} # {arguments => ChainLookup}
     end
@@ -35,7 +35,7 @@ module Pipeloader
     def for(context)
       return self if @chain.parameters.empty?
 
-      given = @arguments.of(context)
+      given = Chain.frozen(@arguments.of(context))
       @bound.clear if @bound.size >= MOST_ARGUMENTS
       @bound[given] ||= self.class.new(@reflection, @projection, @chain.with(given), @arguments)
     end

@@ -21,6 +21,8 @@ class ChainsTest < PlanTest
     scope :scored, ->(least = 3) { where("score >= ?", least) }
     scope :with_commenter, -> { includes(:commenter) }
     scope :chosen, -> { select(:id, :score) }
+    scope :taking, ->(list) { where("score >= ?", list.shift || 0) }
+    scope :deleting, ->(options) { where("score >= ?", options.delete(:least) || 0) }
     def self.own = where("score > 3")
   end
 
@@ -35,7 +37,8 @@ class ChainsTest < PlanTest
     joins: -> { def it = object.comments.joins(:commenter).order(:id) },
     scope: -> { def it = object.comments.scored.order(:id) },
     scope_with_argument: -> { def it = object.comments.scored(6).order(:id) },
-    of_the_limited: -> { def it = object.sorted.where("score > 2") }
+    of_the_limited: -> { def it = object.sorted.where("score > 2") },
+    key_of_a_hash: -> { def it = object.comments.order({ score: :desc, id: :asc }) }
   }.freeze
 
   # … and of Comment
@@ -68,7 +71,9 @@ class ChainsTest < PlanTest
     find: [false, -> { def it = object.comments.find_by!(score: 0..) rescue nil }],
     a_list_for_one: [false, -> { def it = object.comments.order(:id) }],
     one_for_a_list: [true, -> { def it = object.comments.first }],
-    rescue: [false, -> { def it = (object.comments.first rescue nil) }]
+    rescue: [false, -> { def it = (object.comments.first rescue nil) }],
+    what_it_is_given_is_changed: [true, -> { def it = object.comments.taking([5, 6]).order(:id) }],
+    what_it_is_given_is_deleted: [true, -> { def it = object.comments.deleting({ least: 5 }).order(:id) }]
   }.freeze
 
   class Comment < Schemas::Base
@@ -200,6 +205,17 @@ class ChainsTest < PlanTest
   def test_a_first_by_arguments
     schemas = make_schemas(Comment, { score: [INT] }) { def it(score: 3) = object.comments.order(:id).find_by(score: score) }
     ["", "(score: 5)", "(score: null)"].each { |given| assert_asked("{ body }", schemas, given) }
+  end
+
+  def test_arguments_that_are_changed
+    schemas = make_schemas([Comment], { least: [INT] }) { def it(least: 5) = object.comments.taking([least]).deleting({ least: least }).order(:id) }
+    2.times { assert_plan("{ stories { it { body } } }", schemas, aside: Story) }
+  end
+
+  def test_arguments_as_keys
+    schemas = make_schemas([Comment], { by: [String, { required: true }] }) { def it(by:) = object.comments.order({ by => :desc }).order(:id) }
+    assert_asked("{ body }", schemas, "(by: \"score\")")
+    assert_plan("{ stories { it(by: \"nothing\") { body } } }", schemas, aside: Story, errors: true)
   end
 
   Prepared = Class.new(GraphQL::Schema::Argument) { def prepare_value(object, value, context: nil) = super && 1 } # rubocop:disable Lint/UnusedMethodArgument
