@@ -75,9 +75,25 @@ module Pipeloader
     def varies? = !@arguments.nil?
 
     def arel_of(relation)
-      relation = @queries.inject(relation) { |it, call| call.on(it) }
+      relation = asked_of(relation)
       ask(relation) if relation.is_a?(ActiveRecord::Relation) && fits?(relation)
     end
+
+    # (A scope may ask for the owner, or read something of the owner's records: there is no owner.)
+    #
+    # @return [Object, nil] what all that is called returns; nil if something is read for that
+    def asked_of(relation)
+      relation.proxy_association.owner = Unknown.new
+      asked = nil
+      asked unless Sketch.of { asked = @queries.inject(relation) { |it, call| call.on(it) } }
+    end
+
+    # Stands for the owner.
+    class Unknown < BasicObject
+      %i[! != == equal?].each { |name| undef_method name }
+      def method_missing(*) = ::Kernel.raise(Unfit) # rubocop:disable Style/MissingRespondToMissing
+    end
+    private_constant :Unknown
 
     # @return [Arel::SelectManager, nil]
     def ask(relation)

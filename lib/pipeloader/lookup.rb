@@ -148,7 +148,7 @@ module Pipeloader
     rescue ActiveRecord::ActiveRecordError, Unfit
       raise
     rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
-      raise Coercion.verdict(e) { [self.scopes, arel_of(relation_with(nil))] }
+      raise Coercion.verdict(e) { [self.scopes, arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new))] }
     end
 
     def for_keys(connection)
@@ -162,7 +162,9 @@ module Pipeloader
       sql, binds, preparable = compile(arel, connection)
       raise Unfit if Shape.alone?(sql)
 
-      at = binds.index { |bind| bind.respond_to?(:value) && bind.value.equal?(key) } || raise(Unfit) # its scope has unscoped it
+      at, more = binds.each_index.select { |index| binds[index].respond_to?(:value) && binds[index].value.equal?(key) }
+      raise Unfit if at.nil? || more # its scope has unscoped it, or asks for it besides
+
       others = binds.reject.with_index { |_, index| index == at }
       Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), others, preparable, -1)
     end

@@ -21,6 +21,15 @@ class ChainsTest < PlanTest
     scope :scored, ->(least = 3) { where("score >= ?", least) }
     scope :with_commenter, -> { includes(:commenter) }
     scope :chosen, -> { select(:id, :score) }
+    scope :top, ->(most = 2) { where(id: order(score: :desc, id: :asc).limit(most)) }
+    scope :above, -> { where("score >= ?", average(:score).to_i) }
+    scope :of_many, -> { count > 3 ? where("score > 3") : all }
+    scope :if_any, -> { exists? ? where("score > 3") : none }
+    scope :of_owner, -> { where(commenter_id: proxy_association.owner.id) }
+    scope :of_some_owner, -> { proxy_association.owner == User.new ? none : where(score: 3..) }
+    scope :by_values, -> { where(commenter_id: where_values_hash["post_id"]) }
+    scope :next_to, -> { where("post_id < ?", where_values_hash["post_id"].to_i) }
+    scope :as_the_first, -> { where(score: first.score) }
     scope :taking, ->(list) { where("score >= ?", list.shift || 0) }
     scope :deleting, ->(options) { where("score >= ?", options.delete(:least) || 0) }
     def self.own = where("score > 3")
@@ -71,6 +80,17 @@ class ChainsTest < PlanTest
     find: [false, -> { def it = object.comments.find_by!(score: 0..) rescue nil }],
     a_list_for_one: [false, -> { def it = object.comments.order(:id) }],
     one_for_a_list: [true, -> { def it = object.comments.first }],
+    scope_that_asks_for_some: [true, -> { def it = object.comments.top.order(:id) }],
+    scope_that_asks_for_some_by_an_argument: [true, -> { def it = object.comments.top(3).order(:id) }],
+    scope_that_calculates: [true, -> { def it = object.comments.above.order(:id) }],
+    scope_that_counts: [true, -> { def it = object.comments.of_many.order(:id) }],
+    scope_that_looks: [true, -> { def it = object.comments.if_any.order(:id) }],
+    scope_that_reads: [true, -> { def it = object.comments.as_the_first.order(:id) }],
+    scope_that_asks_for_the_owner: [true, -> { def it = object.comments.of_owner.order(:id) }],
+    scope_that_compares_the_owner: [true, -> { def it = object.comments.of_some_owner.order(:id) }],
+    scope_that_asks_for_the_key: [true, -> { def it = object.comments.by_values.order(:id) }],
+    scope_that_calculates_with_the_key: [true, -> { def it = object.comments.next_to.order(:id) }],
+    one_of_a_scope_that_calculates: [false, -> { def it = object.comments.above.first }],
     rescue: [false, -> { def it = (object.comments.first rescue nil) }],
     what_it_is_given_is_changed: [true, -> { def it = object.comments.taking([5, 6]).order(:id) }],
     what_it_is_given_is_deleted: [true, -> { def it = object.comments.deleting({ least: 5 }).order(:id) }]
@@ -200,6 +220,21 @@ class ChainsTest < PlanTest
     ["", "(id: 1)", "(id: null)"].each { |given| assert_asked("", schemas, given) }
     schemas = make_schemas(INT, { column: [String] }) { def it(column: "score") = object.comments.maximum(column) }
     assert_plan("{ stories { it(column: \"id\") } }", schemas, aside: Story)
+  end
+
+  def test_arguments_of_scopes_that_read
+    schemas = make_schemas([Comment], { most: [INT] }) { def it(most: 2) = object.comments.above.top(most).order(:id) }
+    ["", "(most: 1)"].each { |given| assert_plan("{ stories { it#{given} { body } } }", schemas, aside: Story) }
+    schemas = make_schemas(INT, { most: [INT] }) { def it(most: 2) = object.comments.top(most).sum(:score) }
+    ["", "(most: 1)"].each { |given| assert_plan("{ stories { it#{given} } }", schemas, aside: Story) }
+  end
+
+  def test_while_warnings_are_looked_at
+    ActiveRecord.db_warnings_action = :log
+    schemas = make_schemas(INT) { def it = object.comments.above.count }
+    assert_plan("{ stories { it } }", schemas, aside: Story)
+  ensure
+    ActiveRecord.db_warnings_action = :ignore
   end
 
   def test_a_first_by_arguments

@@ -69,10 +69,11 @@ module Pipeloader
           end
         end
         fiber&.response&.meet(self)
+        return fiber.take(arel) if fiber.is_a?(Sketch) && name != "SCHEMA"
+
         if fiber.nil? || async || name == "SCHEMA" || fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
           return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
         end
-        return fiber.take(arel) if fiber.is_a?(Sketch)
 
         arel = arel_from_relation(arel)
         compiled = pipeloader_compile(arel, binds, preparable, allow_retry)
