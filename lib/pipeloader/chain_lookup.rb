@@ -13,9 +13,10 @@ module Pipeloader
 
     HOSTS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
-    # Sets of arguments that are kept.
+    # Sets of arguments that are kept, and what of. (What is equal of others, may differ: Hashes by their order, times by zone.)
     MOST_ARGUMENTS = 100
-    private_constant :QUERIES, :CLAUSES, :SINGLE, :HOSTS, :SCOPES, :MOST_ARGUMENTS
+    KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
+    private_constant :QUERIES, :CLAUSES, :SINGLE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # Whether +chain+ ends with a question for one record.
     def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
@@ -36,8 +37,10 @@ module Pipeloader
       return self if @chain.parameters.empty?
 
       given = Chain.frozen(@arguments.of(context))
+      return with(given) unless given.values.flatten.all? { |value| KEPT.include?(value.class) }
+
       @bound.clear if @bound.size >= MOST_ARGUMENTS
-      @bound[given] ||= self.class.new(@reflection, @projection, @chain.with(given), @arguments)
+      @bound[given] ||= with(given)
     end
 
     # Whether it can be asked for, as far as that can be known without arguments.
@@ -52,6 +55,7 @@ module Pipeloader
 
     private
 
+    def with(given) = self.class.new(@reflection, @projection, @chain.with(given), @arguments)
     def ends?(call) = SINGLE[call.name]&.cover?(call.arguments.size)
 
     # Whether all that is called is ActiveRecord's, or asked for by its like.

@@ -30,6 +30,7 @@ class ChainsTest < PlanTest
     scope :by_values, -> { where(commenter_id: where_values_hash["post_id"]) }
     scope :next_to, -> { where("post_id < ?", where_values_hash["post_id"].to_i) }
     scope :as_the_first, -> { where(score: first.score) }
+    scope :of_an_hour, ->(time) { where(score: time.hour) }
     scope :taking, ->(list) { where("score >= ?", list.shift || 0) }
     scope :deleting, ->(options) { where("score >= ?", options.delete(:least) || 0) }
     def self.own = where("score > 3")
@@ -220,6 +221,18 @@ class ChainsTest < PlanTest
     ["", "(id: 1)", "(id: null)"].each { |given| assert_asked("", schemas, given) }
     schemas = make_schemas(INT, { column: [String] }) { def it(column: "score") = object.comments.maximum(column) }
     assert_plan("{ stories { it(column: \"id\") } }", schemas, aside: Story)
+  end
+
+  # Two Hashes are equal whatever their order, two times whatever their zone.
+  def test_arguments_that_are_equal_and_differ
+    schemas = make_schemas([Comment], { by: [GraphQL::Types::JSON, { required: true }] }) { def it(by:) = object.comments.order(by) }
+    [{ score: "desc", id: "asc" }, { id: "asc", score: "desc" }, %w[score id]].each do |by|
+      assert_plan("query q($by: JSON!) { stories { it(by: $by) { body } } }", schemas, variables: { by: by })
+    end
+    schemas = make_schemas([Comment], { at: [GraphQL::Types::ISO8601DateTime, { required: true }] }) { def it(at:) = object.comments.of_an_hour(at).order(:id) }
+    %w[2024-01-01T03:00:00Z 2024-01-01T05:00:00+02:00].each do |at|
+      assert_plan("query q($at: ISO8601DateTime!) { stories { it(at: $at) { body } } }", schemas, variables: { at: at })
+    end
   end
 
   def test_arguments_of_scopes_that_read
