@@ -24,7 +24,7 @@ module Pipeloader
 
         # (Ruby's own, and those that are written in C, have none.)
         sequence = RubyVM::InstructionSequence.of(method)&.to_a
-        calls = sequence && asked(instructions(sequence), sequence[10])
+        calls = sequence && asked(instructions(sequence), given(method, sequence))
         Chain.new(calls, parameters(sequence[11])) if calls
       end
 
@@ -32,6 +32,12 @@ module Pipeloader
 
       def counted? = defined?(::Coverage) && ::Coverage.running?
       def instructions(sequence) = sequence.last.grep(Array)
+
+      # @return [Array<Symbol, nil>] the method's local variables; nil for one that isn't an argument
+      def given(method, sequence)
+        names = method.parameters.map(&:last)
+        sequence[10].map { |name| name if names.include?(name) }
+      end
 
       # (A default that isn't a literal has instructions of its own.)
       def parameters(described)
@@ -47,7 +53,7 @@ module Pipeloader
 
       # As of `object.comments.where(hidden: true).count`.
       #
-      # @param locals [Array<Symbol>] names of the method's local variables
+      # @param locals [Array<Symbol, nil>] as of #given
       def asked(instructions, locals)
         case instructions
         in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
@@ -66,7 +72,7 @@ module Pipeloader
         in [:putobject | :putstring | :duparray | :duphash, literal] then stack.push(literal)
         in [:putobject_INT2FIX_0_] then stack.push(0)
         in [:putobject_INT2FIX_1_] then stack.push(1)
-        in [:getlocal_WC_0, place] then stack.push(Chain::Parameter.new(locals.fetch(locals.size + FRAME - 1 - place)))
+        in [:getlocal_WC_0, place] then (name = locals.fetch(locals.size + FRAME - 1 - place)) && stack.push(Chain::Parameter.new(name))
         in [:newarray, size] then stack.push(stack.pop(size))
         in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
         in [name, { mid:, flag:, orig_argc: } => call] if CALLS.include?(name) && flags.include?(flag)

@@ -92,6 +92,7 @@ class ChainsTest < PlanTest
     scope_that_asks_for_the_key: [true, -> { def it = object.comments.by_values.order(:id) }],
     scope_that_calculates_with_the_key: [true, -> { def it = object.comments.next_to.order(:id) }],
     one_of_a_scope_that_calculates: [false, -> { def it = object.comments.above.first }],
+    variable: [true, -> { def it = ((score = 3) if false; object.comments.where(score: score).order(:id)) }], # rubocop:disable Lint/LiteralAsCondition
     rescue: [false, -> { def it = (object.comments.first rescue nil) }],
     what_it_is_given_is_changed: [true, -> { def it = object.comments.taking([5, 6]).order(:id) }],
     what_it_is_given_is_deleted: [true, -> { def it = object.comments.deleting({ least: 5 }).order(:id) }]
