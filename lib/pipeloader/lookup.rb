@@ -174,7 +174,9 @@ module Pipeloader
       association = @reflection.active_record.instantiate({}).association(@reflection.name)
       keys = [key]
       scope = ActiveRecord::Associations::AssociationScope.create { |value| keys.empty? ? value : keys.pop }
-      association.send(:target_scope).merge!(scope.scope(association))
+      relation = association.send(:target_scope).merge!(scope.scope(association))
+      everywhere = association.klass.global_current_scope
+      everywhere ? relation.merge!(everywhere) : relation
     end
 
     # With all binds as parameters, whether or not statements are prepared.

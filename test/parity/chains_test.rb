@@ -294,6 +294,13 @@ class ChainsTest < PlanTest
     assert_asked("{ body }", schemas, "(many: 2)")
   end
 
+  def test_in_a_scope_of_all_queries
+    schemas = make_schemas([Comment]) { def it = object.comments.order(:id); field :count, INT; def count = object.comments.scored.count; field :comments, [Comment] }
+    [false, true, false].each do |everywhere|
+      Remark.where(score: 5..).scoping(all_queries: everywhere) { assert_plan("{ stories { it { body } count sorted: comments { body } } }", schemas) }
+    end
+  end
+
   # A resolver that comes before may have loaded it, added to it, or changed its key.
   def test_after_a_change
     changes = { load: "object.comments.load", build: "object.comments.build(body: 'new')" }
