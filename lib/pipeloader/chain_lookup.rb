@@ -75,8 +75,8 @@ module Pipeloader
 
     def by_key?(_scopes) = false
 
-    # With other arguments it may be another text.
-    def varies? = !@arguments.nil?
+    # (With other arguments it may be another text.)
+    def prepares?(sql) = @arguments.nil? && super
 
     def arel_of(relation)
       relation = asked_of(relation)

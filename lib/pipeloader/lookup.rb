@@ -24,9 +24,14 @@ module Pipeloader
     }.freeze
     # Of these, what is equal here is equal there.
     COMPARABLE = %w[bigint uuid].freeze
+    # Of these, what is written to the server depends on the value alone. (Others may ask who the tenant is, or for a key.)
+    CONSTANT = [*ATTRIBUTES.values.flatten, ActiveModel::Type::Value, ActiveModel::Type::ImmutableString, ActiveModel::Type::Boolean,
+                ActiveModel::Type::Float, ActiveModel::Type::Decimal].freeze
+    # What the server takes for a time when the statement is prepared, and not when it is run.
+    CLOCK = /'[^']*\b(?:now|today|tomorrow|yesterday)\b/i
     ENCODER = PG::TextEncoder::Array.new
     TEXT = ActiveModel::Type::String.new
-    private_constant :COMPARABLE, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
+    private_constant :COMPARABLE, :CONSTANT, :CLOCK, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
 
     # Keys that one statement asks for.
     MOST = 10_000
@@ -97,9 +102,10 @@ module Pipeloader
       keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some)) }
     end
 
-    # SQL whose first parameter is the keys, the other binds, whether ActiveRecord would prepare it, and where in a row the
-    # owner's key is.
-    Asked = Struct.new(:sql, :binds, :preparable, :at)
+    # SQL whose first parameter is the keys, the other binds, whether it may be prepared, and where in a row the owner's key is.
+    Asked = Struct.new(:sql, :binds, :preparable, :at) do
+      def constant? = binds.all? { |bind| bind.is_a?(ActiveModel::Attribute) && CONSTANT.include?(bind.type.class) }
+    end
     private_constant :Asked
 
     private
@@ -107,13 +113,13 @@ module Pipeloader
     def read(statement, keys)
       @model.with_connection do |connection|
         binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
-        preparable = connection.prepared_statements && (statement.preparable || !varies?)
+        preparable = connection.prepared_statements && statement.preparable
         by_key(@model._query_by_sql(connection, statement.sql, binds, preparable: preparable, allow_retry: true), statement.at)
       end
     end
 
-    # Whether it is another text for other queries.
-    def varies? = false
+    # Whether a statement may be prepared that ActiveRecord wouldn't prepare: it is the same text the next time.
+    def prepares?(sql) = !CLOCK.match?(sql)
 
     # @param index [Integer] where in a row the owner's key is
     def by_key(result, index) = Root.rows(@model, result).group_by { |row| row[index] }
@@ -143,7 +149,7 @@ module Pipeloader
       return statement if statement && now && scopes == now
 
       statement = by_key?(now) ? for_keys(connection) : for_each_key(connection)
-      @kept = [now, statement].freeze
+      @kept = [now, (statement if statement.constant?)].freeze
       statement
     rescue ActiveRecord::ActiveRecordError, Unfit
       raise
@@ -166,7 +172,7 @@ module Pipeloader
       raise Unfit if at.nil? || more # its scope has unscoped it, or asks for it besides
 
       others = binds.reject.with_index { |_, index| index == at }
-      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), others, preparable, -1)
+      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), others, preparable || prepares?(sql), -1)
     end
 
     # The association's, as it is read for an owner.

@@ -301,6 +301,60 @@ class ChainsTest < PlanTest
     end
   end
 
+  connection = TestDatabase.connect
+  connection.exec("CREATE TABLE chain_marks (id bigserial PRIMARY KEY, post_id bigint, at timestamptz, name text)")
+  connection.exec("INSERT INTO chain_marks (post_id, at, name) SELECT i % 8, clock_timestamp(), 'mark ' || i % 3 || ' t' || i % 2 FROM generate_series(1, 20) i")
+  connection.close
+
+  # Stands for an attribute that is encrypted with the tenant's key.
+  class Tenants < ActiveRecord::Type::String
+    class << self
+      attr_accessor :tenant
+    end
+
+    def serialize(value) = value && "#{value} t#{self.class.tenant}"
+  end
+
+  class Mark < ActiveRecord::Base
+    self.table_name = "chain_marks"
+    attribute :name, Tenants.new
+  end
+
+  class Marked < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :marks, foreign_key: :post_id, class_name: "ChainsTest::Mark"
+    has_many :past, -> { where("at <= 'now'").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
+    has_many :named, -> { where(name: "mark 1").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
+  end
+
+  def marked(&body)
+    mark = type("Mark") { field :id, GraphQL::Types::ID }
+    schemas({ posts: [[type("Marked") { class_exec(mark, &body) }], -> { Marked.order(:id) }] })
+  end
+
+  # The server makes a time of it when a statement is prepared.
+  def test_a_literal_that_is_a_time
+    schemas = marked { |mark| field :it, [mark]; def it = object.marks.where("at <= 'now'").order(:id); field :past, [mark] }
+    2.times do
+      assert_plan("{ posts { it { id } past { id } } }", schemas)
+      Mark.connection.execute("INSERT INTO chain_marks (post_id, at) SELECT i, clock_timestamp() FROM generate_series(1, 3) i")
+    end
+  end
+
+  def test_a_literal_that_is_written_by_who_asks
+    schemas = marked do |mark|
+      field(:it, INT) { argument :name, String, required: true }
+      def it(name:) = object.marks.where(name: name).count
+      field :found, [mark]
+      def found = object.marks.where(name: "mark 1").order(:id)
+      field :named, [mark]
+    end
+    [0, 1].each do |tenant|
+      Tenants.tenant = tenant
+      assert_plan("{ posts { it(name: \"mark 2\") found { id } named { id } } }", schemas)
+    end
+  end
+
   # A resolver that comes before may have loaded it, added to it, or changed its key.
   def test_after_a_change
     changes = { load: "object.comments.load", build: "object.comments.build(body: 'new')" }
