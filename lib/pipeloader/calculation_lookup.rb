@@ -14,7 +14,9 @@ module Pipeloader
     COUNTERS = %i[size any? empty? none?].freeze
     TYPED = %i[sum maximum minimum].freeze
     NAME = /\A\w+(?:\.\w+)?\z/
-    private_constant :ENDS, :COUNTERS, :TYPED, :NAME
+    # What they come to.
+    INSIDE = %i[calculate perform_calculation execute_simple_calculation type_cast_calculated_value count empty? exists?].freeze
+    private_constant :ENDS, :COUNTERS, :TYPED, :NAME, :INSIDE
 
     # By which the statement's value is made what ActiveRecord returns.
     #
@@ -45,6 +47,7 @@ module Pipeloader
       @last && super && !(@queries.empty? && COUNTERS.include?(@last.name) && @reflection.has_cached_counter?) && column_known?
     end
 
+    def inside = INSIDE
     def typed? = TYPED.include?(@last.name)
     def column = (name = @last.arguments.first.to_s) && (@model.attribute_aliases[name] || name)
 

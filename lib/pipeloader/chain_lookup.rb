@@ -11,12 +11,14 @@ module Pipeloader
     # What one record is asked for by => how many arguments it may have
     SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
 
+    # What brings it then.
+    INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
     HOSTS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
     # Sets of arguments that are kept, and what of. (What is equal of others, may differ: Hashes by their order, times by zone.)
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :CLAUSES, :SINGLE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :CLAUSES, :SINGLE, :INSIDE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # Whether +chain+ ends with a question for one record.
     def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
@@ -60,12 +62,16 @@ module Pipeloader
 
     # Whether all that is called is ActiveRecord's, or asked for by its like.
     def known?
+      called = [*@queries, @last].compact.map(&:name) - [:not]
       types = HOSTS.map { |host| @model.relation_delegate_class(host) }
-      [*@queries, @last].compact.all? { |call| call.name == :not || types.all? { |type| host?(type, call.name) } } &&
-        @queries.all? { |call| QUERIES.include?(call.name) || scope?(call.name) }
+      @queries.all? { |call| query?(call.name) } && types.product(called).all? { |type, name| type.method_defined?(name) } &&
+        types.product(called + inside).all? { |type, name| host?(type, name) } &&
+        host?(ActiveRecord::QueryMethods::WhereChain, :not)
     end
 
-    def host?(type, name) = type.method_defined?(name) && Host.active_record?(type.instance_method(name))
+    def query?(name) = QUERIES.include?(name) || scope?(name)
+    def inside = @last ? INSIDE : []
+    def host?(type, name) = Host.active_record_alone?(type.instance_method(name))
 
     # One that is declared by `scope`.
     def scope?(name) = @model.respond_to?(name) && @model.method(name).source_location&.first == SCOPES

@@ -4,7 +4,7 @@ module Pipeloader
   # Whether a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
   # by the file that defines it, as anyone may open their modules.
   module Host
-    RUBY = [Class, Module, Object, Kernel, BasicObject].freeze
+    RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
 
     # (Each has its VERSION in a file of its own folder.)
     FOLDERS = [GraphQL, ActiveRecord, ActiveModel].to_h do |gem|

@@ -301,6 +301,31 @@ class ChainsTest < PlanTest
     end
   end
 
+  # What a gem puts in front of ActiveRecord's methods, that these come to. {name => [what is asked, type, method that is changed]}
+  CHANGED = {
+    calculate: ["count", INT, ->(value) { value.is_a?(Integer) ? value * 2 : value }],
+    perform_calculation: ["sum(:score)", INT, ->(value) { value + 1 }],
+    count: ["size", INT, ->(value) { value + 1 }],
+    exists?: ["any?", GraphQL::Types::Boolean, :!.to_proc],
+    empty?: ["where('score > 5').none?", GraphQL::Types::Boolean, :!.to_proc],
+    exec_queries: ["find_by('score > 3')", Comment, ->(_) { [] }],
+    records: ["where('score > 3').take", Comment, ->(_) { [] }],
+    find_nth: ["order(:id).first", Comment, ->(_) {}]
+  }.freeze
+
+  CHANGED.each do |name, (asked, returned, change)|
+    define_method(:"test_changed_#{name}") do
+      remark = Class.new(ActiveRecord::Base) { self.table_name = "comments" }
+      owner = Class.new(ActiveRecord::Base) { self.table_name = "posts" }
+      { "Changed" => remark, "Changes" => owner }.each { |prefix, model| self.class.const_set(:"#{prefix}#{name.to_s.camelize.delete("?")}", model) }
+      owner.has_many :comments, foreign_key: :post_id, class_name: remark.name
+      changed = Module.new { define_method(name) { |*given, **options, &block| change.call(super(*given, **options, &block)) } }
+      [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].each { |host| remark.relation_delegate_class(host).prepend(changed) }
+      story = type("Changed") { field :it, returned; class_eval "def it = object.comments.#{asked}", __FILE__, __LINE__ }
+      assert_plan("{ stories { it #{"{ body }" if returned == Comment} } }", schemas({ stories: [[story], -> { owner.order(:id) }] }), aside: owner)
+    end
+  end
+
   connection = TestDatabase.connect
   connection.exec("CREATE TABLE chain_marks (id bigserial PRIMARY KEY, post_id bigint, at timestamptz, name text)")
   connection.exec("INSERT INTO chain_marks (post_id, at, name) SELECT i % 8, clock_timestamp(), 'mark ' || i % 3 || ' t' || i % 2 FROM generate_series(1, 20) i")
