@@ -13,7 +13,7 @@ module Pipeloader
     # These look at a counter of the record's, if there is one.
     COUNTERS = %i[size any? empty? none?].freeze
     TYPED = %i[sum maximum minimum].freeze
-    NAME = /\A\w+(?:\.\w+)?\z/
+    NAME = /\A\w+(?:\.\w+){0,2}\z/
     # What they come to.
     INSIDE = %i[calculate perform_calculation execute_simple_calculation type_cast_calculated_value count empty? exists?].freeze
     private_constant :ENDS, :COUNTERS, :TYPED, :NAME, :INSIDE
@@ -33,13 +33,18 @@ module Pipeloader
       case @last.name
       when :exists?, :any? then rows.any?
       when :empty?, :none? then rows.empty?
-      when :count, :size then rows.empty? ? 0 : rows.first.first.to_i
-      when :sum then rows.first&.first || 0
-      else rows.first&.first
+      when :count, :size then value(rows).to_i
+      when :sum then value(rows) || 0
+      else value(rows)
       end
     end
 
     private
+
+    # (SQL may say more than one: `sum("likes), max(likes")`. The last is the owner's key.)
+    def value(rows)
+      rows.empty? || rows.first.size == 2 ? rows.first&.first : raise(Unfit)
+    end
 
     def ends?(call) = ENDS[call.name]&.cover?(call.arguments.size) && (call.name == :exists? || call.keywords.empty?)
 

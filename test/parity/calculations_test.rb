@@ -132,6 +132,9 @@ class CalculationsTest < PlanTest
     a_record: [Integer, -> { def it = object.author.posts.count rescue 0 }],
     column_of_another: [Integer, -> { def it = object.comments.joins(:commenter).maximum("users.id") }],
     column_that_there_is_not: [Integer, -> { def it = object.comments.maximum(:nothing) }],
+    column_of_a_schema: [Integer, -> { def it = object.chapters.maximum("public.comments.score") }],
+    sum_of_several: [String, -> { def it = object.comments.sum("score), (7") }],
+    count_of_several: [Integer, -> { def it = object.comments.count("score), (7") }],
     list: [[Integer], -> { def it = object.comments.count }],
     bad_sql: [Integer, -> { def it = object.comments.where("nothing = 3").count }],
     arguments: [Integer, -> { argument_of_it; def it(**) = object.comments.count }]
