@@ -31,6 +31,7 @@ module Pipeloader
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
     def current? = @plan.current?
+    def databases = @plan.databases
 
     # Whether +record+ may be one of its owners.
     def for?(_record) = true

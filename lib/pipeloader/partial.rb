@@ -18,6 +18,9 @@ module Pipeloader
       @links = links.to_h { |link| [link.key, link] }
     end
 
+    # @return [Array<Class>] as Plan's
+    def databases = @databases ||= [@model, *@links.each_value.flat_map(&:databases)].uniq(&:connection_specification_name)
+
     def empty? = @columns.empty?
 
     # Whether all models are as they were, as Plan#current?.

@@ -42,6 +42,9 @@ module Pipeloader
 
     def model = @projection.model
 
+    # @return [Array<Class>] of its models, one for each database
+    def databases = @databases ||= @types.keys.uniq(&:connection_specification_name)
+
     # {model => the types of its attributes, as the plan knows them}
     attr_reader :types
 

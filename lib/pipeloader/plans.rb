@@ -59,7 +59,7 @@ module Pipeloader
     # @return [Partial, nil] nil if nothing is
     def partial(type, selections, node, model)
       partial = look(@partials, type, selections, node, model) { Planner.new(@operation).partial(type, selections, model) }
-      partial unless partial.empty? || in_transaction?(model)
+      partial unless partial.empty? || in_transaction?(partial)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -68,8 +68,8 @@ module Pipeloader
     # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
     # @return [Plan, nil]
     def at(type, selections, node, model)
-      plan = look(@places, type, selections, node, model) { in_transaction?(model) ? return : plan_for(type, selections, model) }
-      plan if plan.is_a?(Plan) && !in_transaction?(model)
+      plan = look(@places, type, selections, node, model) { open?(model) ? return : plan_for(type, selections, model) }
+      plan if plan.is_a?(Plan) && !in_transaction?(plan)
     end
 
     # What has been found so far for values of +type+ at a place of the document.
@@ -118,7 +118,8 @@ module Pipeloader
     end
 
     # There a statement that fails ends more than itself.
-    def in_transaction?(model) = model.connection_pool.active_connection?&.transaction_open?
+    def in_transaction?(plan) = plan.databases.any? { |model| open?(model) }
+    def open?(model) = model.connection_pool.active_connection?&.transaction_open?
 
     def plan_for(type, selections, model)
       return "#{type.to_type_signature} is no object type" unless type.kind.object? && !ConnectionSelection.connection?(type)

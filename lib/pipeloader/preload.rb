@@ -19,6 +19,7 @@ module Pipeloader
 
     def current? = @model.attribute_types.equal?(@types)
     def leads_back? = false
+    def databases = [@model]
 
     # Whether whole rows are what is read for +record+.
     def for?(record) = record.instance_variable_get(:@pipeloader_demand)&.child(record.class, @name)&.projection(@model).nil?

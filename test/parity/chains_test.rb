@@ -380,6 +380,24 @@ class ChainsTest < PlanTest
     end
   end
 
+  class Watched < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :audits, foreign_key: :post_id
+    has_many :divided, -> { where("1 / (post_id - 3) > 0") }, foreign_key: :post_id, class_name: "Audit"
+  end
+
+  # What fails, ends it.
+  def test_inside_a_transaction_of_another_database
+    audit = type("Watching") { field :note, String }
+    story = type("Watched") { field :count, INT; def count = object.audits.where("1 / (post_id - 3) > 0").count; field :divided, [audit] }
+    loud = type("LoudWatched", story) { field :loud, String; def loud = object.title.upcase }
+    schemas = schemas({ stories: [[story], -> { Watched.order(:id) }], loud: [[loud], -> { Watched.order(:id) }] })
+    ["{ stories { count } }", "{ stories { divided { note } } }", "{ loud { loud count } }", "{ loud { loud divided { note } } }"].each do |query|
+      inside = ->(run) { Audit.transaction { run.call; raise ActiveRecord::Rollback } }
+      assert_plan(query, schemas, aside: Watched, errors: :any, around: inside)
+    end
+  end
+
   # A resolver that comes before may have loaded it, added to it, or changed its key.
   def test_after_a_change
     changes = { load: "object.comments.load", build: "object.comments.build(body: 'new')" }
