@@ -24,11 +24,12 @@ class ExplanationTest < PipeloaderTest
   def test_a_field_of_its_own
     skip "mixed trees are the Interpreter's" if Engine::NEXT
 
-    explanation = explain
-    assert_equal "User.postsCount: resolver method `posts_count` on Schemas::User", field(explanation, "users", "postsCount")[:reason]
-    assert_match(/posts_count/, field(explanation, "users")[:reason])
-    assert field(explanation, "users", "name")[:compiled]
-    assert field(explanation, "users", "profile", "bio")[:compiled]
+    explanation = explain("{ posts { title authorName author { name } } users { postsCount } }")
+    assert_equal "Post.authorName: resolver method `author_name` on Schemas::Post", field(explanation, "posts", "authorName")[:reason]
+    assert_match(/author_name/, field(explanation, "posts")[:reason])
+    assert field(explanation, "posts", "title")[:compiled]
+    assert field(explanation, "posts", "author", "name")[:compiled]
+    assert field(explanation, "users", "postsCount")[:compiled]
   end
 
   def test_the_statements_of_each_burst

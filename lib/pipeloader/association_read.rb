@@ -6,7 +6,13 @@ module Pipeloader
   class AssociationRead
     # What a relation may consist of. The rest changes what becomes of its rows, or when it is asked.
     CLAUSES = %i[where order reordering limit offset distinct references].freeze
-    private_constant :CLAUSES
+    # Of these types, what is written to the server depends on the value alone. (Others may ask who the tenant is, or for a key;
+    # how a time is written is a setting.)
+    CONSTANT = [ActiveModel::Type::Integer, ActiveModel::Type::BigInteger, ActiveModel::Type::String, ActiveRecord::Type::Text,
+                ActiveModel::Type::ImmutableString, ActiveModel::Type::Boolean, ActiveModel::Type::Float,
+                ActiveModel::Type::Decimal, ActiveModel::Type::Value, ActiveRecord::Enum::EnumType].freeze
+    UUID = "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid"
+    private_constant :CLAUSES, :CONSTANT, :UUID
 
     attr_reader :sql, :name, :preparable, :allow_retry
 
@@ -30,9 +36,12 @@ module Pipeloader
 
     def self.open?(bind) = bind.is_a?(ActiveModel::Attribute) && bind.value.is_a?(ActiveRecord::StatementCache::Substitute)
 
-    # (How a time is written is a setting.)
+    def self.constant_type?(bind)
+      bind.is_a?(ActiveModel::Attribute) && (CONSTANT.include?(bind.type.class) || bind.type.class.name == UUID)
+    end
+
     def self.constant?(bind)
-      case bind.is_a?(ActiveModel::Attribute) && bind.value_for_database
+      case constant_type?(bind) && bind.value_for_database
       when Integer, String, true then true
       end
     end

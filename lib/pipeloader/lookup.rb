@@ -24,14 +24,11 @@ module Pipeloader
     }.freeze
     # Of these, what is equal here is equal there.
     COMPARABLE = %w[bigint uuid].freeze
-    # Of these, what is written to the server depends on the value alone. (Others may ask who the tenant is, or for a key.)
-    CONSTANT = [*ATTRIBUTES.values.flatten, ActiveModel::Type::Value, ActiveModel::Type::ImmutableString, ActiveModel::Type::Boolean,
-                ActiveModel::Type::Float, ActiveModel::Type::Decimal].freeze
     # What the server takes for a time when the statement is prepared, and not when it is run.
     CLOCK = /'[^']*\b(?:now|today|tomorrow|yesterday)\b/i
     ENCODER = PG::TextEncoder::Array.new
     TEXT = ActiveModel::Type::String.new
-    private_constant :COMPARABLE, :CONSTANT, :CLOCK, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
+    private_constant :COMPARABLE, :CLOCK, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
 
     # Keys that one statement asks for.
     MOST = 10_000
@@ -104,7 +101,7 @@ module Pipeloader
 
     # SQL whose first parameter is the keys, the other binds, whether it may be prepared, and where in a row the owner's key is.
     Asked = Struct.new(:sql, :binds, :preparable, :at) do
-      def constant? = binds.all? { |bind| bind.is_a?(ActiveModel::Attribute) && CONSTANT.include?(bind.type.class) }
+      def constant? = binds.all? { |bind| AssociationRead.constant_type?(bind) }
     end
     private_constant :Asked
 

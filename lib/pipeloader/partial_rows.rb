@@ -89,10 +89,17 @@ module Pipeloader
 
     def keys = @keys ||= Array(@projection.model.primary_key).map(&:to_s)
 
-    # [{"id" => [1, 2]}] or, where the key is composite, [{["order_id", "number"] => [[1, 1], [1, 2]]}, …]
+    # [{"id" => [1, 2]}] or, where the key is composite, `order_id = 1 AND number = 1 OR …`
     def by_keys
       values = @rows.map { |row| keys.map { |key| @projection.model.attribute_types[key].deserialize(row.fetch(key)) } }.uniq
-      keys.one? ? [{ keys.first => values.flatten(1) }] : values.each_slice(MOST).map { |some| { keys => some } }
+      keys.one? ? [{ keys.first => values.flatten(1) }] : values.each_slice(MOST).map { |some| any_of(some) }
+    end
+
+    # (ActiveRecord 7.2.0 would put one OR into another: a thousand of them are too deep for a fiber.)
+    def any_of(values)
+      builder = @projection.model.predicate_builder
+      each = values.map { |its| Arel::Nodes::And.new(builder.build_from_hash(keys.zip(its).to_h)) }
+      Arel::Nodes::Grouping.new(Arel::Nodes::Or.new(each))
     end
 
     def hand_out(rows)
