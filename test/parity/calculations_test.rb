@@ -30,7 +30,7 @@ class CalculationsTest < PlanTest
     has_many :extended, foreign_key: :post_id, class_name: "Comment" do
       def count = 17
     end
-    has_many :grouped, -> { group(:score) }, foreign_key: :post_id, class_name: "Comment"
+    has_many :grouped, -> { group(:score).order(:score) }, foreign_key: :post_id, class_name: "Comment"
     has_many :its_own, ->(book) { where(score: ..book.likes) }, foreign_key: :post_id, class_name: "Comment"
     has_many :counted, foreign_key: :post_id, counter_cache: :likes, class_name: "CalculationsTest::Counted"
   end
@@ -115,7 +115,7 @@ class CalculationsTest < PlanTest
     constant: [Integer, -> { def it = object.comments.where(score: Integer::MAX).count rescue 3 }],
     own_method: [Integer, -> { def it = object.chapters.own.count }],
     method_of_an_extension: [Integer, -> { def it = object.extended.count }],
-    group: [String, -> { def it = object.comments.group(:score).count }],
+    group: [String, -> { def it = object.comments.group(:score).order(:score).count }],
     grouped: [String, -> { def it = object.grouped.count }],
     of_its_own: [Integer, -> { def it = object.its_own.count }],
     of_a_cached_counter: [Integer, -> { def it = object.counted.size }],
