@@ -266,10 +266,9 @@ class WireCase < PipeloaderTest
   end
 
   # For the next test: with pg 1.5.0, whose error is another one, ActiveRecord doesn't reconnect for a BEGIN that comes first on
-  # a connection known to have broken.
+  # a connection known to have broken; nor for one that was killed a moment ago, as it was alive a moment before that.
   def drop_broken
-    adapters = ActiveRecord::Base.connection_pool.connections
-    adapters.each { |adapter| adapter.disconnect! if raw(adapter)&.status == PG::CONNECTION_BAD }
+    ActiveRecord::Base.connection_pool.connections.each { |adapter| adapter.disconnect! if raw(adapter) && !adapter.active? }
   end
 
   # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
