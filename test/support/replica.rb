@@ -48,10 +48,12 @@ class Replica
     PG.connect(host: "127.0.0.1", port: @port, user: PrivateCluster.user, dbname: database, sslmode: "disable", gssencmode: "disable")
   end
 
-  # Returns when all that the primary has committed can be read here.
+  # Returns when all that the primary has committed can be read here. (The private cluster's commits don't wait for the log to
+  # be written, and what isn't written isn't sent: one does that takes along all before it.)
   #
   # @param primary [PG::Connection]
   def catch_up(primary)
+    primary.exec("BEGIN; SET LOCAL synchronous_commit = local; SELECT pg_logical_emit_message(true, 'catch up', ''); COMMIT")
     position = primary.exec("SELECT pg_current_wal_flush_lsn()").getvalue(0, 0)
     await("what the primary has committed") { @admin.exec("SELECT pg_last_wal_replay_lsn() >= '#{position}'").getvalue(0, 0) == "t" }
   end

@@ -158,7 +158,7 @@ class ReplicaTest < WireCase
       thread = in_thread { resolve(piped, 5) { |index| conflicting(index) } }
       await_sleeper
       side.exec("TRUNCATE conflict")
-      thread.value
+      without_details(thread.value)
     end
     assert_equal ["post 1", "post 2", "40001", "post 4", "post 5"], states(outcomes)
   end
@@ -168,7 +168,7 @@ class ReplicaTest < WireCase
       thread = in_thread { at(:reading) { RoledPost.transaction { resolve(piped, 5) { |index| conflicting(index) } } } }
       await_sleeper
       side.exec("TRUNCATE conflict")
-      thread.value
+      without_details(thread.value)
     end
     assert_equal ["post 1", "post 2", "40001", "25P02", "post 5"], states(outcomes)
   end
@@ -260,6 +260,12 @@ class ReplicaTest < WireCase
     return at(:writing) { RoledPost.find(5).title } if index == 4
 
     at(:reading) { index == 2 ? Roled.with_connection { |connection| connection.select_value("SELECT id FROM conflict, pg_sleep(60)") } : RoledPost.find(index + 1).title }
+  end
+
+  # (What the primary has removed meanwhile, of its catalogue too, may be in the way before its lock is.)
+  def without_details(outcomes)
+    outcomes.grep(Failure) { |failure| failure.message = failure.message.sub(/^DETAIL: .*$/, "DETAIL: …") }
+    outcomes
   end
 
   # Returns when that statement runs.
