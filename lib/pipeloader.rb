@@ -196,12 +196,15 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/record_lookup"
   require "pipeloader/chain_lookup"
   require "pipeloader/calculation_lookup"
+  require "pipeloader/page_lookup"
 end
 require "pipeloader/replay"
 require "pipeloader/field_exact"
 require "pipeloader/host"
 require "pipeloader/chain"
+require "pipeloader/instructions"
 require "pipeloader/delegation"
+require "pipeloader/formula"
 require "pipeloader/field_arguments"
 require "pipeloader/plain_field"
 require "pipeloader/plain_type"
@@ -215,14 +218,17 @@ require "pipeloader/demands"
 require "pipeloader/demand"
 require "pipeloader/reach"
 require "pipeloader/projection"
+require "pipeloader/cast"
 require "pipeloader/coercion"
 require "pipeloader/link"
 require "pipeloader/calculation"
 require "pipeloader/preload"
 require "pipeloader/plan"
+require "pipeloader/page"
 require "pipeloader/partial"
 require "pipeloader/owners"
 require "pipeloader/planner"
+require "pipeloader/page_planner"
 require "pipeloader/field_trace"
 require "pipeloader/plans"
 require "pipeloader/branch"
@@ -240,11 +246,5 @@ Pipeloader::Patches.install
 Pipeloader::LogSubscriber.attach_to(:pipeloader)
 
 ActiveSupport.on_load(:after_initialize) do |application|
-  if application.config.eager_load
-    GraphQL::Schema.descendants.grep(Pipeloader::Schema).each do |schema|
-      schema.pipeloader_check_columns
-    rescue ActiveRecord::ConnectionNotEstablished, ActiveRecord::NoDatabaseError # as while assets are compiled
-      next
-    end
-  end
+  Pipeloader::DeclaredColumns.check_all if application.config.eager_load
 end

@@ -828,6 +828,22 @@ class ErrorsTest < AnswerTest
     assert_equal ["Post", "id", "999"], [error.model, error.primary_key, error.id.to_s]
   end
 
+  # What comes after a null that a serial run would not have gone beyond, raises nothing. (On Next it does, in a serial run too.)
+  def test_error_below_what_has_become_null
+    comment = Class.new(Schemas::Base) { graphql_name "LastComment"; field :id, GraphQL::Types::ID }
+    post = Class.new(Schemas::Base) do
+      graphql_name "Bursting"
+      field :last_comment, comment, null: false
+      field :burst, String
+      def burst = raise(ArgumentError, "burst #{object.id}")
+    end
+    posts = query_type { field :none, [post, { null: true }]; field :all, [post, { null: true }]; def none = ::Post.where.missing(:comments).order(:id); def all = ::Post.order(:id) }
+    schemas = [false, true].map { |piped| Class.new(GraphQL::Schema) { query(posts); use(Pipeloader) if piped } }
+    public_send(Engine::NEXT ? :assert_same_error : :assert_same_answer, "{ none { lastComment { id } burst } }", schemas)
+    assert_same_error "{ none { burst lastComment { id } } }", schemas
+    assert_same_error "{ all { lastComment { id } burst } }", schemas
+  end
+
   # The answer after an escaped error is as right as ever.
   def test_the_next_answer
     assert_same_error "{ fine boom }", Failing.schemas

@@ -8,41 +8,56 @@ module Pipeloader
 
     attr_reader :plan
 
-    # @return [Array<Array>]
+    # @return [Array<Array>] those that are shown
     attr_reader :rows
+
+    # @return [Page::Range, nil] which of the rows that are read a connection shows; nil for all
+    attr_reader :range
 
     alias inspect to_s
 
     # The root's.
     #
     # @param coerced [Boolean] whether the values are as records' readers give them, and not as they came from the database
-    def self.of(plan, rows, coerced:) = new(plan, nil, nil, coerced: coerced).tap { |it| it.take(rows) }
+    def self.of(plan, rows, coerced:, range: nil)
+      new(plan, nil, nil, coerced: coerced, range: range).tap { |it| it.take([rows]) }
+    end
 
     # @param link [Link, nil] by which the records come to their +owners+, a Branch
-    def initialize(plan, link, owners, coerced: false)
+    def initialize(plan, link, owners, coerced: false, range: nil)
       @plan = plan
       @link = link
       @owners = owners
       @coerced = coerced
+      @range = range
     end
 
     def coerced? = @coerced
 
-    def take(rows)
-      @rows = rows
+    # @param read [Array<Array<Array>>] the rows of each owner
+    def take(read)
+      @read = read
+      @rows = (@range ? read.map { |rows| @range.shown(rows) } : read).flatten(1)
       @below = @plan.links.map { |link| Branch.new(link.plan, link, self) }
     end
 
     # @return [Array(Lookup, Array)] what its rows are found by, and the keys of all owners
-    def wanted(context) = [@link.lookup.for(context), @keys = @link.keys(@owners.rows)]
+    def wanted(context)
+      lookup = @link.lookup.for(context)
+      @range = lookup.range
+      [lookup, @keys = @link.keys(@owners.rows)]
+    end
 
-    # @return [GraphQL::Schema::Field, nil] that its rows are for
-    def field = @link.field
+    # @return [Array<GraphQL::Schema::Field>] that its rows are for
+    def fields = @link.fields
+
+    # @return [Array, Hash] what the root's rows are in the response
+    def build(context) = @plan.list(@read.first, self, context)
 
     # @param found [Hash{Object => Array<Array>}] the rows of these owners, and others maybe, by key
     def take_own(found)
-      @by_key = found.slice(*@keys)
-      take(@by_key.values.flatten(1))
+      @by_key = @keys.to_h { |key| [key, found[key]] }.compact # (a list of arguments has its limits)
+      take(@by_key.values)
     end
 
     # @return [Array<Branch>] of the associations that are selected

@@ -15,6 +15,11 @@ module Pipeloader
     Parameter = Struct.new(:name)
     REQUIRED = Object.new.freeze
 
+    # Nothing but what it calls of the record.
+    #
+    #: (Symbol) -> Chain
+    def self.of(reader) = new([Call.new(reader, [], {})], {})
+
     # @return [Array<Call>] the record's comes first
     attr_reader :calls
 
@@ -39,7 +44,7 @@ module Pipeloader
       given = parameters.to_h { |name, default| [name, arguments.fetch(name, default)] }
       raise Unfit if given.value?(REQUIRED)
 
-      Chain.new(calls.map { |call| Call.new(call.name, fill(call.arguments, given), fill(call.keywords, given)) }, {})
+      Chain.new(calls.map { |call| Call.new(call.name, *call.values.drop(1).map { |value| Chain.frozen(value, given) }) }, {})
     end
 
     # What a scope writes to: each object's is its own where graphql-ruby runs the method, and here there is one for all.
@@ -52,9 +57,5 @@ module Pipeloader
       else value
       end
     end
-
-    private
-
-    def fill(value, given) = Chain.frozen(value, given)
   end
 end

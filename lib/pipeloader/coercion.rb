@@ -4,20 +4,12 @@ module Pipeloader
   # A column's value as it is in the response: what ActiveRecord's reader and the scalar's `coerce_result` make of it, bit for
   # bit. Where they would raise, or ask the application (`type_error`), the plan is Unfit: graphql-ruby does the field again.
   class Coercion
-    # Attribute types whose values are what pg has decoded, if that is one of these classes.
-    AS_DECODED = {
-      "ActiveModel::Type::Integer" => [Integer], "ActiveModel::Type::BigInteger" => [Integer],
-      "ActiveModel::Type::String" => [String], "ActiveRecord::Type::Text" => [String],
-      "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid" => [String],
-      "ActiveModel::Type::Boolean" => [TrueClass, FalseClass], "ActiveModel::Type::Float" => [Float]
-    }.freeze
-
     BUILT_IN = {
       GraphQL::Types::String => :string, GraphQL::Types::ID => :id, GraphQL::Types::Int => :int,
       GraphQL::Types::Boolean => :boolean, GraphQL::Types::Float => :float
     }.freeze
     INTS = (GraphQL::Types::Int::MIN..GraphQL::Types::Int::MAX)
-    private_constant :AS_DECODED, :BUILT_IN, :INTS
+    private_constant :BUILT_IN, :INTS
 
     # @param type [Class, GraphQL::Schema::Wrapper] of the field
     # @return [String, nil] why its values can't be had this way; nil if they can
@@ -29,10 +21,13 @@ module Pipeloader
       "`coerce_result` on #{own.owner.inspect}" unless Host.graphql?(own)
     end
 
-    #: (Class | GraphQL::Schema::Wrapper, ActiveModel::Type::Value) -> void
-    def initialize(type, attribute)
-      @attribute = attribute
-      @decoded = AS_DECODED.fetch(attribute.class.name, [])
+    # Whether graphql-ruby itself defines the scalar, and what its values are.
+    def self.built_in?(type) = BUILT_IN.key?(type)
+
+    # @param attribute what the column's values are; without it they are as their reader gives them
+    #: (Class | GraphQL::Schema::Wrapper, ?ActiveModel::Type::Value) -> void
+    def initialize(type, attribute = ActiveModel::Type.default_value)
+      @cast = Cast.new(attribute)
       @nullable = !type.non_null?
       @type = Planner.nullable(type)
       @kind = @type.list? ? :list : BUILT_IN.fetch(@type, :leaf)
@@ -41,7 +36,7 @@ module Pipeloader
 
     # @param value as it came from the database
     def call(value, context)
-      of_attribute(@decoded.include?(value.class) ? value : deserialize(value), context)
+      of_attribute(@cast.call(value), context)
     end
 
     # @param value as the record's reader gives it
@@ -82,12 +77,6 @@ module Pipeloader
       when :list then list(value, context)
       else @type.coerce_result(value, context)
       end
-    end
-
-    def deserialize(value)
-      @attribute.deserialize(value)
-    rescue StandardError => e
-      raise Coercion.verdict(e) { @attribute.deserialize(value) }
     end
 
     def string(value)

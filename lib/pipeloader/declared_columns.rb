@@ -28,6 +28,17 @@ module Pipeloader
         end
       end
 
+      # The same for all schemas that there are, as far as there is a database: none while assets are compiled.
+      #
+      # @raise [UnknownColumnError]
+      def check_all
+        GraphQL::Schema.descendants.grep(Schema).each do |schema|
+          schema.pipeloader_check_columns
+        rescue ActiveRecord::ConnectionNotEstablished, ActiveRecord::NoDatabaseError
+          next
+        end
+      end
+
       # Every type that a field of the schema can return, seen or not: `schema.types` are those that somebody may see.
       def types(schema)
         found = {}.compare_by_identity

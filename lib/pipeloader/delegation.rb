@@ -8,9 +8,7 @@ module Pipeloader
   # Where lines are counted (Coverage) resolver methods are run, since that is what somebody wants to see.
   module Delegation
     CALLS = %i[opt_send_without_block opt_size opt_length opt_empty_p].freeze
-    # Where the frame of a method ends, and its local variables begin (VM_ENV_DATA_SIZE).
-    FRAME = 3
-    private_constant :CALLS, :FRAME
+    private_constant :CALLS
 
     class << self
       # @param type [Class] object type
@@ -19,46 +17,21 @@ module Pipeloader
       def chain(type, name)
         return unless type.public_method_defined?(name) && Host.graphql?(type.instance_method(:object)) && !counted?
 
-        method = type.instance_method(name)
-        return unless method.parameters.all? { |kind, _| %i[key keyreq].include?(kind) }
-
-        # (Ruby's own, and those that are written in C, have none.)
-        sequence = RubyVM::InstructionSequence.of(method)&.to_a
-        calls = sequence && asked(instructions(sequence), given(method, sequence))
-        Chain.new(calls, parameters(sequence[11])) if calls
+        instructions = Instructions.of(type.instance_method(name))
+        calls = instructions && asked(instructions)
+        Chain.new(calls, instructions.keywords) if calls
       end
 
       private
 
       def counted? = defined?(::Coverage) && ::Coverage.running?
-      def instructions(sequence) = sequence.last.grep(Array)
-
-      # @return [Array<Symbol, nil>] the method's local variables; nil for one that isn't an argument
-      def given(method, sequence)
-        names = method.parameters.map(&:last)
-        sequence[10].map { |name| name if names.include?(name) }
-      end
-
-      # (A default that isn't a literal has instructions of its own.)
-      def parameters(described)
-        described.fetch(:keyword, []).to_h { |it| it.is_a?(Array) ? it : [it, Chain::REQUIRED] }
-      end
-
-      # What a call looks like that has neither a splat nor a block.
-      def flags
-        @flags ||= ["nil.call", "nil.call(with: nil)"].flat_map do |text|
-          instructions(RubyVM::InstructionSequence.compile(text).to_a).filter_map { |_, call| call[:flag] if call.is_a?(Hash) }
-        end
-      end
 
       # As of `object.comments.where(hidden: true).count`.
-      #
-      # @param locals [Array<Symbol, nil>] as of #given
-      def asked(instructions, locals)
-        case instructions
+      def asked(instructions)
+        case instructions.steps
         in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
           stack, calls = [], []
-          calls if steps.all? { |step| step(step, stack, calls, locals) } && stack.empty? && calls.any?
+          calls if steps.all? { |step| step(step, stack, calls, instructions) } && stack.empty? && calls.any?
         else nil
         end
       end
@@ -66,16 +39,16 @@ module Pipeloader
       # Runs one instruction. (The stack has all but what the last call has returned: literals, and arguments.)
       #
       # @return [Object, nil] nil if it isn't known
-      def step(instruction, stack, calls, locals)
-        case instruction
+      def step(step, stack, calls, instructions)
+        case step
         in [:putnil] then stack.push(nil)
         in [:putobject | :putstring | :duparray | :duphash, literal] then stack.push(literal)
         in [:putobject_INT2FIX_0_] then stack.push(0)
         in [:putobject_INT2FIX_1_] then stack.push(1)
-        in [:getlocal_WC_0, place] then (name = locals.fetch(locals.size + FRAME - 1 - place)) && stack.push(Chain::Parameter.new(name))
+        in [:getlocal_WC_0, place] then (name = instructions.parameter(place)) && stack.push(Chain::Parameter.new(name))
         in [:newarray, size] then stack.push(stack.pop(size))
         in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
-        in [name, { mid:, flag:, orig_argc: } => call] if CALLS.include?(name) && flags.include?(flag)
+        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Instructions.on_object?(call)
           call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
         else nil
         end

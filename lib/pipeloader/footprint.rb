@@ -48,7 +48,14 @@ module Pipeloader
         plain = PlainField.new(type, field)
         objection = plain.objection
         read = objection ? opaque(objection) : PlainModel.of(model).reader(plain.reader)
+        read = worked_out(plain, model) || read if read.opaque?
         read.at(type, field)
+      end
+
+      # @return [Footprint, nil] nil if a method reads anything but columns
+      def worked_out(plain, model)
+        read = plain.formula(model)&.readers&.map { |name| PlainModel.of(model).reader(name) }
+        columns(read.flat_map(&:columns)) if read&.all?(&:columns?)
       end
 
       # A plain field that declares columns besides, reads both.

@@ -11,11 +11,14 @@ module Pipeloader
     end
 
     # @param value as Root takes it
-    # @return [Array<Hash>, nil] for each record; nil where its rows can't be had
+    # @return [Array<Hash>, Hash, nil] for each record, or the connection; nil where its rows can't be had
     def call(plan, value)
+      return if plan.connection? && !value.context.equal?(@context)
+
       root = Root.branch(plan, value) or return
+      told(plan.fields) { nil }
       read(root)
-      root.rows.map { |row| plan.build(row, root, @context) }
+      root.build(@context)
     end
 
     # Reads all that is below.
@@ -23,7 +26,7 @@ module Pipeloader
       level = root.branches
       until level.empty?
         found = @fiber.look_up(level.map { |branch| branch.wanted(@context) })
-        level.zip(found) { |branch, rows| told(branch.field) { branch.take_own(rows) } }
+        level.zip(found) { |branch, rows| told(branch.fields) { branch.take_own(rows) } }
         level = level.flat_map(&:branches)
       end
     end
@@ -39,10 +42,12 @@ module Pipeloader
 
     private
 
-    def told(field, &block)
-      return yield unless field && (trace = trace())
+    # The trace, of the first of +fields+ around the block, and of the others when it is done.
+    def told(fields, &block)
+      return yield if fields.empty? || (trace = trace()).nil?
 
-      trace.over(field, &block)
+      first, *others = fields
+      trace.over(first, &block).tap { others.each { |field| trace.over(field) { nil } } }
     end
 
     def trace

@@ -7,11 +7,14 @@ module Pipeloader
     RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
 
     # (Each has its VERSION in a file of its own folder.)
-    FOLDERS = [GraphQL, ActiveRecord, ActiveModel].to_h do |gem|
+    FOLDERS = [GraphQL, ActiveRecord, ActiveModel, ActiveSupport].to_h do |gem|
       [gem, "#{File.dirname(gem.const_source_location(:VERSION).first)}/"]
     end.freeze
     PATCHES = "#{__dir__}/patches/".freeze
-    private_constant :RUBY, :FOLDERS, :PATCHES
+
+    # Where Ruby's own methods are, those that aren't written in C.
+    CORE = ["<internal:", "#{RbConfig::CONFIG["rubylibdir"]}/"].freeze
+    private_constant :RUBY, :FOLDERS, :PATCHES, :CORE
 
     class << self
       #: (Method | UnboundMethod) -> bool
@@ -23,16 +26,30 @@ module Pipeloader
       # Whether ActiveRecord's method runs as it is: nothing but it, and our patches, is run by calling +method+.
       #
       #: (Method | UnboundMethod) -> bool
-      def active_record_alone?(method)
+      def active_record_alone?(method) = alone?(method) { |it| active_record?(it) }
+
+      # The same of graphql-ruby's.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def graphql_alone?(method) = alone?(method) { |it| graphql?(it) }
+
+      # Whether a method of a class of Ruby's is as Ruby has it, or ActiveSupport.
+      #
+      #: (UnboundMethod) -> bool
+      def core_alone?(method)
+        alone?(method) { |it| it.source_location.nil? || it.source_location.first.start_with?(*CORE) || in?(it, ActiveSupport) }
+      end
+
+      private
+
+      def alone?(method)
         while method
-          return false unless active_record?(method) || method.source_location&.first.to_s.start_with?(PATCHES)
+          return false unless yield(method) || method.source_location&.first.to_s.start_with?(PATCHES)
 
           method = method.super_method
         end
         true
       end
-
-      private
 
       def ruby?(method) = RUBY.include?(method.owner)
 

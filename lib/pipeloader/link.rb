@@ -3,7 +3,7 @@
 module Pipeloader
   # An association that a Plan follows, and the plan for the records that it brings.
   class Link
-    attr_reader :key, :field, :plan, :name
+    attr_reader :key, :plan, :name
 
     # @return [Integer] its place among its plan's links
     attr_accessor :at
@@ -30,6 +30,9 @@ module Pipeloader
     # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
+    # @return [Array<GraphQL::Schema::Field>] that its rows are for
+    def fields = [@field, *@plan.fields].compact
+
     def current? = @plan.current?
     def databases = @plan.databases
 
@@ -53,7 +56,7 @@ module Pipeloader
     def build(row, branch, context)
       below = branch.below(self)
       rows = below.of(row[@index])
-      return rows.map { |it| @plan.build(it, below, context) } if @many
+      return @plan.list(rows, below, context) if @many
 
       rows.empty? ? nothing : @plan.build(rows.first, below, context)
     end

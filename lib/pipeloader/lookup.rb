@@ -78,6 +78,9 @@ module Pipeloader
     # @return [Lookup] itself, with the arguments that a query gives, if it has any
     def for(_context) = self
 
+    # @return [Page::Range, nil] which rows are shown of those that an owner has; nil for all
+    def range = nil
+
     # Whether there may be several rows for an owner.
     def many? = @reflection.collection?
 

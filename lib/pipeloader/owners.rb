@@ -31,9 +31,11 @@ module Pipeloader
     def read(fiber, &write)
       @link.is_a?(Preload) ? preload(fiber) : grow(fiber, &write)
     rescue *Plans::FORESEEN => e
+      give_up(@owners.select(&:job))
       raise if Plans.interrupted?(e)
-
-      give_up(@owners)
+    rescue StandardError # (Others wait for these fields, whatever it was.)
+      give_up(@owners.select(&:job))
+      raise
     end
 
     private
@@ -54,6 +56,7 @@ module Pipeloader
     def put(owner, row, root)
       yield(owner.result, @link.build(row, root, @context))
       loader.pipeloader_release(owner.job)
+      owner.job = nil
     rescue Unfit
       give_up([owner])
     end

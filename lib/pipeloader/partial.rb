@@ -7,15 +7,15 @@ module Pipeloader
     # @return [Hash{String => String, nil}] why fields aren't plain, by key in the response
     attr_reader :reasons
 
-    # @param entries [Array(String, (Plan::Leaf | Link | Preload))] each with the column that it reads of the record
+    # @param entries [Array(Array<String>, (Plan::Leaf | Plan::Computed | Link | Preload))] each with the columns that it reads of
+    #   the record
     def initialize(model, entries, reasons)
       @model = model
       @types = model.attribute_types
       @reasons = reasons
-      @columns = entries.to_h { |column, entry| [entry.key, column] }
-      leaves, links = entries.map(&:last).partition { |entry| entry.is_a?(Plan::Leaf) }
-      @leaves = leaves.to_h { |leaf| [leaf.key, leaf.coercion] }
-      @links = links.to_h { |link| [link.key, link] }
+      @columns = entries.to_h { |columns, entry| [entry.key, columns] }
+      links, leaves = entries.map(&:last).partition { |entry| entry.respond_to?(:lookup) }
+      @links, @leaves = [links, leaves].map { |some| some.to_h { |entry| [entry.key, entry] } }
     end
 
     # @return [Array<Class>] as Plan's
@@ -35,15 +35,15 @@ module Pipeloader
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
       !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) &&
-        record.has_attribute?(@columns[link.key]) && link.for?(record)
+        record.has_attribute?(@columns[link.key].first) && link.for?(record)
     end
 
     # @return [Object] the record's own key, by which the association's records are found
-    def key(link, record) = Coercion.attribute(record, @columns[link.key])
+    def key(link, record) = Coercion.attribute(record, @columns[link.key].first)
 
     # What the columns tell, in the order of the response; nil where graphql-ruby has yet to come.
     #
-    # @return [Hash{String => Object}] the attributes that were written, by key in the response
+    # @return [Hash{String => Array}] the attributes that were written, by key in the response
     def write(record, result, context)
       written = {}
       result.ordered_result_keys.each { |key| result.set_leaf(key, leaf(key, record, context, written)) }
@@ -52,7 +52,7 @@ module Pipeloader
 
     # A resolver that came before may have changed the record. Yields if graphql-ruby is to do it.
     def write_again(key, written, record, result, context)
-      return if record._read_attribute(@columns[key]).equal?(written[key])
+      return if as_it_was?(record, @columns[key], written[key])
 
       value = leaf(key, record, context, written = {})
       written.empty? ? yield : result.set_leaf(key, value)
@@ -60,12 +60,17 @@ module Pipeloader
 
     private
 
-    def leaf(key, record, context, written)
-      coercion = @leaves[key]
-      return unless coercion && record.has_attribute?(@columns[key])
+    # (What isn't frozen may have been changed in its place.)
+    def as_it_was?(record, columns, attributes)
+      columns.zip(attributes).all? { |column, was| was.frozen? && record._read_attribute(column).equal?(was) }
+    end
 
-      attribute = Coercion.attribute(record, @columns[key])
-      coercion.of_attribute(attribute, context).tap { written[key] = attribute }
+    def leaf(key, record, context, written)
+      leaf = @leaves[key]
+      return unless leaf && (columns = @columns[key]).all? { |column| record.has_attribute?(column) }
+
+      attributes = columns.map { |column| Coercion.attribute(record, column) }
+      leaf.of_attributes(attributes, context).tap { written[key] = attributes }
     rescue Unfit
       nil
     end

@@ -14,32 +14,53 @@ module Pipeloader
       @field = field
     end
 
+    # @param host [Module, nil] whose resolver method of it is known
     # @return [String, nil] what stands in the way; nil if it is plain
-    def objection
-      own_code || shadowed || configured || ("it takes arguments" unless arguments.empty?)
+    def objection(host = nil)
+      own_code || shadowed(host) || configured(host) || ("it takes arguments" unless arguments.empty?)
     end
 
     # What is called of the record, where nothing stands in the way.
     #
-    #: () -> Symbol
-    def reader = asked ? asked.reader : @field.method_sym
+    # @param host [Module, nil] as for #objection
+    #: (?Module?) -> Symbol
+    def reader(host = nil)
+      return @field.resolver_method if hosts?(host)
+
+      asked ? asked.reader : @field.method_sym
+    end
 
     # What its resolver method asks of what a reader of the record's returns, where that is all that stands in the way.
     #
     # @return [Chain, nil]
     def chain
-      asked if own_code.nil? && configured.nil? && asked && asked.calls.size > 1 && asked.calls.first.alone? && takes_arguments?
+      return if own_code || configured
+
+      paged = @field.extensions.any?(HOST::ConnectionExtension)
+      chain = paged && shadowed.nil? && arguments.empty? ? Chain.of(reader) : asked
+      chain if chain && (chain.calls.size > 1 || paged) && chain.calls.first.alone? && takes_arguments?(chain)
+    end
+
+    # What its resolver method, or the record's method, works out from columns, where that is all that stands in the way.
+    #
+    # @return [Formula, nil]
+    def formula(model)
+      return (worked_out if takes_arguments?(worked_out) && takes_values?) unless worked_out.nil? || own_code || configured
+
+      formula = Formula.of_model(model, reader) unless objection
+      formula if formula&.parameters&.empty?
     end
 
     # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods.
-    def other_on_next? = mode == :direct_send && !(asked.nil? || (asked.reader_alone? && reader == @field.method_sym))
+    def other_on_next? = mode == :direct_send && !same_on_next?
 
     # True if no `scope_items` sees the value.
     def unscoped?
       return true unless @field.extensions.any?(HOST::ScopeExtension)
 
-      returned = @field.type.unwrap
-      !returned.respond_to?(:scope_items) || Host.graphql?(returned.method(:scope_items))
+      asked = [@field.type.unwrap]
+      asked << asked.first.node_type if ConnectionSelection.connection?(asked.first)
+      asked.all? { |type| !type.respond_to?(:scope_items) || Host.graphql?(type.method(:scope_items)) }
     end
 
     private
@@ -50,52 +71,77 @@ module Pipeloader
       %i[resolve authorized? with_extensions].each do |name|
         return "`#{name}` of its field class is its own" unless @field.method(name).owner.equal?(HOST)
       end
-      foreign = @field.extensions.find { |extension| !known_extensions.include?(extension.class) }
+      foreign = @field.extensions.find { |extension| !known?(extension) }
       return "extension #{foreign.class}" if foreign
 
       "it has validators" if @field.validators.any?
     end
 
-    def known_extensions = [HOST::ScopeExtension, HOST::ConnectionExtension]
+    def known?(extension)
+      [HOST::ScopeExtension, HOST::ConnectionExtension].include?(extension.class) &&
+        %i[resolve after_resolve].all? { |name| Host.graphql_alone?(extension.method(name)) }
+    end
 
-    # (A connection's arguments, and its lookahead, are its extension's.)
-    def configured
+    def configured(host = nil)
       return "`trace: true`" if @field.trace && @field.type.unwrap.kind.leaf?
       return "it is introspection" if @field.introspection? || @field.dynamic_introspection
       return "it reads a key of a Hash" unless @field.hash_key.equal?(SAMPLE.hash_key) && @field.dig_keys.nil?
       return "extras #{extras.join(", ")}" if extras.any?
-      "execution mode #{mode}" unless mode == :direct_send || (mode == :resolve_legacy_instance_method && asked)
+      return if mode == :direct_send || (mode == :resolve_legacy_instance_method && (asked || hosts?(host) || worked_out))
+
+      "execution mode #{mode}"
     end
 
-    def extras = @field.connection? ? @field.extras - [:lookahead] : @field.extras
+    # (But for those that an extension asks for itself.)
+    def extras = @field.extras - @field.extensions.flat_map { |extension| extension.added_extras.to_a }
 
+    # (A connection's are its extension's.)
     def arguments
-      names = @field.all_argument_definitions.map(&:graphql_name)
-      @field.connection? ? names - PAGES : names
+      @field.all_argument_definitions.reject { |argument| @field.connection? && PAGES.include?(argument.graphql_name) }
     end
 
     # How Execution::Next resolves it.
     def mode = @field.respond_to?(:execution_mode) ? @field.execution_mode : :direct_send
 
     # A method of the type's comes first.
-    def shadowed
+    def shadowed(host = nil)
       method = @field.resolver_method
-      return if asked&.reader_alone? || !@type.method_defined?(method)
+      return if asked&.reader_alone? || !@type.method_defined?(method) || hosts?(host)
 
       "resolver method `#{method}` on #{@type.instance_method(method).owner}"
     end
 
-    # Whether its resolver method has an argument for each of its own.
-    def takes_arguments?
-      FieldArguments.plain?(@field) &&
-        @field.all_argument_definitions.all? { |argument| asked.parameters.key?(argument.keyword) }
+    # Whether its resolver method is that module's.
+    def hosts?(host)
+      method = @field.resolver_method
+      host && @type.method_defined?(method) && @type.instance_method(method).owner.equal?(host) &&
+        Host.graphql_alone?(@type.instance_method(method))
     end
+
+    def same_on_next? = worked_out.nil? && (asked.nil? || (asked.reader_alone? && reader == @field.method_sym))
+
+    # Whether its resolver method has an argument for each of its own.
+    #
+    # @param method [Chain, Formula] what it does
+    def takes_arguments?(method)
+      FieldArguments.plain?(@field) && arguments.all? { |argument| method.parameters.key?(argument.keyword) }
+    end
+
+    # Whether they are Strings and numbers.
+    def takes_values? = arguments.all? { |argument| Coercion.built_in?(argument.type.unwrap) }
 
     # What its resolver method does, if that is known.
     def asked
       return @asked if defined?(@asked)
 
       @asked = Delegation.chain(@type, @field.resolver_method)
+    end
+
+    # What its resolver method makes of columns, if that's all.
+    def worked_out
+      return @worked_out if defined?(@worked_out)
+
+      @worked_out = asked&.reader_alone? ? nil : Formula.of_type(@type, @field.resolver_method)
     end
   end
 end

@@ -10,7 +10,8 @@ module Pipeloader
   class Plan
     # What __typename says.
     Constant = Struct.new(:key, :value) do
-      def build(_row, _branch, _context) = value
+      def build(*) = value
+      alias_method :of_edge, :build
     end
 
     # A column's value.
@@ -18,7 +19,27 @@ module Pipeloader
       def build(row, branch, context)
         branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
       end
+
+      # @param attributes [Array] of a record, one
+      def of_attributes(attributes, context) = coercion.of_attribute(attributes.first, context)
     end
+
+    # What a Formula makes of columns' values.
+    Computed = Struct.new(:key, :formula, :columns, :given, :coercion) do
+      # columns: [[index, Cast], …] in the order of the formula's readers
+      def build(row, branch, context)
+        of_attributes(columns.map { |index, cast| branch.coerced? ? row[index] : cast.call(row[index]) }, context)
+      end
+
+      # given: FieldArguments, if it has any
+      def of_attributes(attributes, context)
+        value = given ? formula.call(attributes, given.of(context)) : formula.call(attributes)
+        coercion.of_attribute(value, context)
+      end
+    end
+
+    NONE = [].freeze
+    private_constant :NONE
 
     # @return [Projection] columns of the rows, in their order
     attr_reader :projection
@@ -47,6 +68,16 @@ module Pipeloader
 
     # {model => the types of its attributes, as the plan knows them}
     attr_reader :types
+
+    # Whether its rows are written as a connection's.
+    def connection? = false
+
+    # @return [Array<GraphQL::Schema::Field>] that bring objects, between the rows and what they are of
+    def fields = NONE
+
+    # @param rows [Array<Array>] of one owner
+    # @return [Array<Hash>, Hash] as #build
+    def list(rows, branch, context) = rows.map { |row| build(row, branch, context) }
 
     # @param row [Array] values of the projection's columns
     # @param branch [Branch] where the row is from

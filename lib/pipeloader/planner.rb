@@ -34,8 +34,8 @@ module Pipeloader
       selected = selected(type, selections)
       parts = selected.to_h { |key, nodes| [key, objection || part_of_object(type, key, nodes, model)] }
       plain, others = parts.partition { |_, part| part.is_a?(Part) }
-      ahead = objection ? [] : others.filter_map { |key, _| preload(type, key, selected[key], model) }
-      entries = (plain.map(&:last) + ahead).map { |part| [part.columns.first, part.entry.call(part.columns)] }
+      ahead = objection ? [] : others.filter_map { |key, _| read_ahead(type, key, selected[key], model) }
+      entries = (plain.map(&:last) + ahead).map { |part| [part.columns, part.entry.call(part.columns)] }
       Partial.new(model, entries, others.to_h)
     end
 
@@ -43,6 +43,26 @@ module Pipeloader
     #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], singleton(ActiveRecord::Base)) -> (Plan | String)
     def plan(type, selections, model)
       catch(OPAQUE) { plan_of(type, selections, model) }
+    end
+
+    # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
+    def preload(reflection, key = nil)
+      return if Lookup.objection(reflection) || objection(reflection.klass)
+
+      preload = Preload.new(key, reflection)
+      preload if narrows?(preload.lookup)
+    rescue NameError # whoever reads it, is to hear that
+      nil
+    end
+
+    # @return [ActiveRecord::Reflection::AbstractReflection, nil] of the association that a field gives as it is, on both engines
+    def association(type, field, model)
+      plain = PlainField.new(type, field)
+      reader = PlainModel.of(model).reader(plain.reader) unless plain.objection || objection_on_next(plain)
+      reflection = model.reflect_on_association(reader.association) if reader&.association?
+      reflection if reflection && objection_to_association(type, field, reflection).nil?
+    rescue NameError # whoever reads it, is to hear that
+      nil
     end
 
     private
@@ -61,31 +81,23 @@ module Pipeloader
     end
 
     # @return [Part, nil] nil where graphql-ruby has to ask for each object's records
-    def preload(type, key, nodes, model)
+    def read_ahead(type, key, nodes, model)
       field = catch(OPAQUE) { field_of(type, nodes) } unless nodes.first.name == "__typename"
-      reflection = association_of(type, field, model) if field.is_a?(GraphQL::Schema::Field)
-      return if reflection.nil? || objection_to_association(type, field, reflection) || objection(reflection.klass)
-
-      preload = Preload.new(key, reflection)
-      Part.new([preload.lookup.owners_key], ->(_) { preload }) if narrows?(preload.lookup)
-    rescue NameError # whoever reads it, is to hear that
-      nil
-    end
-
-    def association_of(type, field, model)
-      plain = PlainField.new(type, field)
-      reader = PlainModel.of(model).reader(plain.reader) unless plain.objection
-      model.reflect_on_association(reader.association) if reader&.association?
+      reflection = association(type, field, model) if field.is_a?(GraphQL::Schema::Field)
+      preload = preload(reflection, key) if reflection
+      Part.new([preload.lookup.owners_key], ->(_) { preload }) if preload
     end
 
     def objection(model)
       objection = PlainModel.of(model).objection
       return objection if objection
-      return "#{model.name} isn't in PostgreSQL" unless model.connection_db_config.adapter == "postgresql"
+      return "#{model.name} isn't in PostgreSQL" unless postgresql?(model)
       return "#{model.name} has a column `#{model.inheritance_column}`" if model.columns_hash.key?(model.inheritance_column)
 
       "#{model.name} is strict-loading" if model.strict_loading_by_default
     end
+
+    def postgresql?(model) = model.connection_db_config.adapter == "postgresql"
 
     # {key in the response => its nodes}
     def selected(type, selections)
@@ -99,7 +111,7 @@ module Pipeloader
 
       field = field_of(type, nodes)
       plain = PlainField.new(type, field)
-      part = part_by_chain(type, key, nodes, field, plain, model)
+      part = part_by_chain(type, key, nodes, field, plain, model) || part_by_formula(key, nodes, field, plain, model)
       return part if part
 
       stop(plain.objection || objection_on_next(plain), type, field)
@@ -120,14 +132,36 @@ module Pipeloader
       reflection = model.reflect_on_association(reader.association) if reader.association?
       return unless reflection&.collection? && Lookup.objection(reflection).nil?
 
+      return connection(type, key, nodes, field, reflection, chain) if field.connection?
+
       given = FieldArguments.new(field, nodes.first) if chain.parameters.any?
       return link(type, key, nodes, field, reflection, chain, given) if field.type.unwrap.kind.composite?
 
       calculation(key, field, reflection, chain, given) if Coercion.objection(field.type).nil?
     end
 
+    # @return [Part, nil] as #part_by_chain
+    def part_by_formula(key, nodes, field, plain, model)
+      return unless Coercion.objection(field.type).nil? && (formula = plain.formula(model)) && objection_on_next(plain).nil?
+
+      known = formula.readers.map { |name| PlainModel.of(model).reader(name) }
+      return unless known.all? { |reader| reader.columns? && reader.columns.one? }
+
+      read = known.map { |reader| reader.columns.first }
+      return unless read.uniq!.nil? # (what two readers give is one object)
+
+      types = read.map { |column| model.attribute_types.fetch(column) }
+      return unless types.all? { |it| Cast.known?(it) }
+
+      given = FieldArguments.new(field, nodes.first) if formula.parameters.any?
+      coercion, casts = Coercion.new(field.type), types.map { |it| Cast.new(it) }
+      Part.new(read, lambda do |columns|
+        Plan::Computed.new(key, formula, read.map { |it| columns.index(it) }.zip(casts), given, coercion)
+      end)
+    end
+
     def calculation(key, field, reflection, chain, given)
-      return unless reflection.klass.connection_db_config.adapter == "postgresql"
+      return unless postgresql?(reflection.klass)
 
       lookup = CalculationLookup.new(reflection, Projection.of(reflection.klass, []), chain, given)
       return unless narrows?(lookup)
@@ -161,8 +195,23 @@ module Pipeloader
       stop(objection_to_link(type, field, reflection, many), type, field)
 
       plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
-      stop(objection_to_inverse(reflection, plan), type, field)
       lookup = chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.new(reflection, plan.projection)
+      linked(type, key, field, reflection, lookup, plan)
+    end
+
+    # @param chain [Chain] what is called of the association, before it is a connection
+    def connection(type, key, nodes, field, reflection, chain) # rubocop:disable Metrics/ParameterLists
+      stop("`scope_items` of its nodes", type, field) unless PlainField.new(type, field).unscoped?
+      stop("it is read from its end", type, field) if PageLookup::Arguments.backwards?(nodes.first)
+
+      page = PagePlanner.new(@operation).page(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
+      given = PageLookup::Arguments.new(field, nodes.first, reflection.klass, page.peeks?)
+      lookup = PageLookup.new(reflection, page.projection, PageLookup.chain(chain), given)
+      linked(type, key, field, reflection, lookup, page)
+    end
+
+    def linked(type, key, field, reflection, lookup, plan) # rubocop:disable Metrics/ParameterLists
+      stop(objection_to_inverse(reflection, plan), type, field)
       stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
       Part.new([lookup.owners_key], lambda do |columns|
         Link.new(key, field, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
@@ -184,6 +233,7 @@ module Pipeloader
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?
       return "`scope_items` of #{item.graphql_name}" unless PlainField.new(type, field).unscoped?
+      return "#{reflection.active_record.name} isn't in PostgreSQL" unless postgresql?(reflection.active_record)
 
       Lookup.objection(reflection)
     end

@@ -28,6 +28,8 @@ module Pipeloader
       # {place => {type => {model => Plan, or why there is none}}}; several types where a place is in a fragment on an interface
       @places = {}
       @partials = {} # {place => {type => {model => Partial}}}
+      @preloads = {}.compare_by_identity # {reflection => Preload; nil where there is none}
+      @associations = {} # {[type, field, model] => reflection; nil where the field gives no association}
     end
 
     # What is to be written to the response for +value+, which a field's resolver has returned.
@@ -36,11 +38,22 @@ module Pipeloader
     # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
     def grow(value, type, selections, node, context)
       list = Planner.nullable(type).list?
-      return if list == (ActiveRecord::Base === value) || !(model = Root.model(value))
-      return unless (plan = at(Planner.item(type), selections, node, model))
+      connection = Root.connection?(value)
+      return if list == (connection || ActiveRecord::Base === value) || !(model = Root.model(value))
+      return unless (plan = at(Planner.item(type), selections, node, model)) && plan.connection? == connection
 
       trees = Harvest.new(ResolverFiber.current, context).call(plan, value)
-      list || trees.nil? ? trees : trees.first
+      list || connection || trees.nil? ? trees : trees.first
+    rescue *FORESEEN => e
+      raise if Plans.interrupted?(e)
+    end
+
+    # What of a connection is to be written to the response, where the rest is graphql-ruby's.
+    #
+    # @param page [Page]
+    # @return [Hash, nil] as #grow
+    def grow_page(page, connection, context)
+      Harvest.new(ResolverFiber.current, context).call(page, connection)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -58,8 +71,31 @@ module Pipeloader
     #
     # @return [Partial, nil] nil if nothing is
     def partial(type, selections, node, model)
-      partial = look(@partials, type, selections, node, model) { Planner.new(@operation).partial(type, selections, model) }
+      partial = look(@partials, type, selections, node, model) { planner(type).partial(type, selections, model) }
       partial unless partial.empty? || in_transaction?(partial)
+    rescue *FORESEEN => e
+      raise if Plans.interrupted?(e)
+    end
+
+    # Has an association loaded by all of +records+ that would read it.
+    #
+    # @param reflection [ActiveRecord::Reflection::AbstractReflection]
+    def load_ahead(records, reflection)
+      preload = preload(reflection)
+      preload.load(ResolverFiber.current, records) if preload && !in_transaction?(preload)
+    rescue *FORESEEN => e
+      raise if Plans.interrupted?(e)
+    end
+
+    # As #load_ahead for the association that +field+ gives, if it gives one record.
+    #
+    # @param type [Class] of the objects that have the field
+    def load_one_ahead(records, type, field)
+      model = records.first.class
+      return unless field.type.unwrap.kind.composite? && model < ActiveRecord::Base && records.all?(model)
+
+      reflection = association(type, field, model)
+      load_ahead(records, reflection) unless reflection.nil? || reflection.collection?
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -83,6 +119,15 @@ module Pipeloader
     end
 
     private
+
+    def preload(reflection)
+      known = @preloads.key?(reflection) && (@preloads[reflection].nil? || @preloads[reflection].current?)
+      known ? @preloads[reflection] : @preloads[reflection] = Planner.new(@operation).preload(reflection)
+    end
+
+    def association(*place)
+      @associations.fetch(place) { @associations[place] = Planner.new(@operation).association(*place) }
+    end
 
     # Many owners' records of one association.
     #
@@ -122,9 +167,11 @@ module Pipeloader
     def open?(model) = model.connection_pool.active_connection?&.transaction_open?
 
     def plan_for(type, selections, model)
-      return "#{type.to_type_signature} is no object type" unless type.kind.object? && !ConnectionSelection.connection?(type)
+      return "#{type.to_type_signature} is no object type" unless type.kind.object?
 
-      Planner.new(@operation).plan(type, selections, model)
+      planner(type).plan(type, selections, model)
     end
+
+    def planner(type) = (ConnectionSelection.connection?(type) ? PagePlanner : Planner).new(@operation)
   end
 end

@@ -8,11 +8,12 @@ module Pipeloader
 
     alias inspect to_s
 
-    # @param key [String] in the response
+    # @param key [String, nil] in the response
     def initialize(key, reflection)
       @key = key
       @name = reflection.name
       @model = reflection.klass
+      @collection = reflection.collection?
       @types = @model.attribute_types
       @lookup = RecordLookup.new(reflection)
     end
@@ -32,6 +33,18 @@ module Pipeloader
       owner.record.association_cached?(@name) && owner.record._read_attribute(@lookup.owners_key) == owner.key
     end
 
+    # Has it loaded for those of +records+ that would read it each by itself. (Few are read as they are: pipelined.)
+    #
+    # @param records [Array<ActiveRecord::Base>]
+    def load(fiber, records)
+      owners = records.uniq(&:__id__).select { |record| unread?(record) }
+                      .map { |record| Owner.new(self, record, nil, nil, record._read_attribute(@lookup.owners_key)) }
+      return if owners.size < Coalesced::WORTH
+
+      call(fiber, owners)
+      owners.each { |owner| take(owner) if unread?(owner.record) }
+    end
+
     # Reads for all of +owners+.
     #
     # @param owners [Array<Owner>]
@@ -40,6 +53,22 @@ module Pipeloader
       rows = owners.map { |owner| found[owner.key]&.copy || [] }
       records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
       owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }
+    end
+
+    private
+
+    # Whether it reads when it is asked for, and by what we know of it.
+    def unread?(record)
+      key = @lookup.owners_key
+      record.singleton_methods.empty? && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
+        (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
+        (!record.association_cached?(@name) || (@collection && Root.readable_association?(record.association(@name))))
+    end
+
+    # (Somebody may have changed its key.)
+    def take(owner)
+      record = owner.record
+      record.association(@name).pipeloader_load(owner.records) if record._read_attribute(@lookup.owners_key) == owner.key
     end
   end
 end

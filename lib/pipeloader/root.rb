@@ -3,14 +3,26 @@
 module Pipeloader
   # What a resolver has returned, as the root of a Plan: a relation that isn't loaded yet, an association, records.
   class Root
+    CONNECTION = GraphQL::Pagination::ActiveRecordRelationConnection
+    private_constant :CONNECTION
+
     class << self
       # @return [Class, nil] the model of the records that +value+ is, or brings; nil where it isn't the root of any plan
       def model(value)
         case value
         when ActiveRecord::Relation then value.klass
         when ActiveRecord::Base then record_class(value)
+        when CONNECTION then value.items.klass if connection?(value)
         when Array then record_class(value.first) if ActiveRecord::Base === value.first # (asked so, a lazy proxy stays lazy)
         end
+      end
+
+      # @param value what an object of graphql-ruby's stands for
+      # @return [Class, nil] as #model, of a record or a connection alone
+      def model_of_object(value)
+        return record_class(value) if ActiveRecord::Base === value
+
+        value.items.klass if connection?(value)
       end
 
       # (A decorator may say that it is a record, too.)
@@ -19,12 +31,19 @@ module Pipeloader
         type if type <= ActiveRecord::Base
       end
 
+      # Whether it is graphql-ruby's own, of a relation.
+      def connection?(value)
+        CONNECTION === value && value.instance_of?(CONNECTION) && value.singleton_methods.empty? &&
+          ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION.const_get(:Edge))
+      end
+
       # @return [Branch, nil] with its rows, which may have to be read first; nil where they can't be had
       def branch(plan, value)
         case value
         when ActiveRecord::Associations::CollectionProxy then proxy(plan, value)
         when ActiveRecord::Relation then relation(plan, value)
         when ActiveRecord::Base then records(plan, [value])
+        when CONNECTION then page(plan, value)
         else records(plan, value)
         end
       end
@@ -49,7 +68,7 @@ module Pipeloader
       end
 
       # Whether no method of it is somebody's own.
-      def plain?(relation) = relation.singleton_methods(false).empty?
+      def plain?(relation) = relation.singleton_methods.empty?
 
       private
 
@@ -57,16 +76,47 @@ module Pipeloader
         association = value.proxy_association
         return records(plan, association.target) if association.loaded?
 
-        relation(plan, association.scope) if plain?(value) && readable_association?(association)
+        relation(plan, scope_of(association)) if plain?(value) && readable_association?(association)
+      end
+
+      # (What its blocks raise, graphql-ruby is to see.)
+      def scope_of(association)
+        association.scope
+      rescue StandardError => e
+        raise Coercion.verdict(e) { association.scope }
       end
 
       def relation(plan, value)
         return unless plain?(value)
         return records(plan, value.records) if value.loaded? || value.scheduled?
-        return unless plan.projection.narrows?(value) && readable?(plan.model, value) && !known_to_its_records?(plan, value)
 
-        Branch.of(plan, rows(plan.model, plan.projection.narrow(value).pipeloader_result), coerced: false)
+        Branch.of(plan, read(plan, value), coerced: false) if narrows?(plan, value)
       end
+
+      # (A connection whose nodes are there has been asked for them.)
+      def page(plan, connection)
+        items = items(connection.items)
+        return if items.nil? || connection.instance_variable_get(:@nodes) || !narrows?(plan, items) || !PageLookup.whole?(items)
+
+        range = Page::Range.of { connection }
+        rows = read(plan, items.offset(range.offset).limit(range.limit(plan.peeks?)))
+        Branch.of(plan, rows, coerced: false, range: range)
+      end
+
+      # @return [ActiveRecord::Relation, nil] what isn't read yet
+      def items(relation)
+        return if relation.loaded? || relation.scheduled? || !plain?(relation)
+        return relation unless ActiveRecord::Associations::CollectionProxy === relation
+
+        association = relation.proxy_association
+        scope_of(association) if readable_association?(association)
+      end
+
+      def narrows?(plan, relation)
+        plan.projection.narrows?(relation) && readable?(plan.model, relation) && !known_to_its_records?(plan, relation)
+      end
+
+      def read(plan, relation) = rows(plan.model, plan.projection.narrow(relation).pipeloader_result)
 
       # (Preloads that there are not, raise.)
       def readable?(model, relation)

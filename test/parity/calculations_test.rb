@@ -146,7 +146,7 @@ class CalculationsTest < PlanTest
 
   def self.schemas_of(test, (returned, body))
     book = test.type("Book", Type) { field :it, returned; class_exec(&body); field :id, GraphQL::Types::ID }
-    loud = test.type("LoudBook", book) { field :loud, String; def loud = object.title.upcase }
+    loud = test.type("LoudBook", book) { field :loud, String; def loud = object.title.dup.upcase }
     author = test.type("Author") { field :name, String; field :books, [book] }
     posts = -> { Book.order(:id) }
     test.schemas({ books: [[book], posts], book: [book, -> { Book.find(3) }], loud: [[loud], posts], authors: [[author], -> { Writer.order(:id) }] })

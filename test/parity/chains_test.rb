@@ -111,7 +111,7 @@ class ChainsTest < PlanTest
       class_exec(&body)
       field :id, GraphQL::Types::ID
     end
-    loud = type("LoudStory", story) { field :loud, String; def loud = object.title.upcase }
+    loud = type("LoudStory", story) { field :loud, String; def loud = object.title.dup.upcase }
     stories = -> { Story.order(:id) }
     schemas({ stories: [[story], stories], story: [story, -> { Story.find(3) }], loud: [[loud], stories] })
   end
@@ -390,7 +390,7 @@ class ChainsTest < PlanTest
   def test_inside_a_transaction_of_another_database
     audit = type("Watching") { field :note, String }
     story = type("Watched") { field :count, INT; def count = object.audits.where("1 / (post_id - 3) > 0").count; field :divided, [audit] }
-    loud = type("LoudWatched", story) { field :loud, String; def loud = object.title.upcase }
+    loud = type("LoudWatched", story) { field :loud, String; def loud = object.title.dup.upcase }
     schemas = schemas({ stories: [[story], -> { Watched.order(:id) }], loud: [[loud], -> { Watched.order(:id) }] })
     ["{ stories { count } }", "{ stories { divided { note } } }", "{ loud { loud count } }", "{ loud { loud divided { note } } }"].each do |query|
       inside = ->(run) { Audit.transaction { run.call; raise ActiveRecord::Rollback } }

@@ -13,6 +13,9 @@ class PlanAssociationsTest < PlanTest
     CREATE TABLE plan_things (id bigserial PRIMARY KEY, name text, owner_id bigint, owner_code text, owner_short varchar(5), owner_token uuid, owner_small smallint,
       owner_wide numeric, owner_mixed citext, owner_type text, rank integer, kept boolean DEFAULT true);
     CREATE TABLE plan_owners_things (owner_id bigint, thing_id bigint);
+    CREATE TABLE plan_many AS SELECT i AS id, (i + 1) / 2 AS parent_id FROM generate_series(1, 40000) i;
+    ALTER TABLE plan_many ADD PRIMARY KEY (id);
+    CREATE INDEX ON plan_many (parent_id);
     INSERT INTO plan_owners (name, code, short, token, small, wide, mixed, boss_code, owner_id, other_id, kind, kept)
       SELECT 'owner ' || i, (ARRAY['a', 'ü漢🙂', 'NULL', '', E'x"y\\\\z', 'a,b', '{}', ' ', NULL])[i], (ARRAY['s1', 's2', 'S1', NULL])[i % 4 + 1],
         ('00000000-0000-0000-0000-00000000000' || i)::uuid, i, i, 'Mix' || i, (ARRAY['ü漢🙂', 'NULL', '', 'a', 'none', NULL])[i % 6 + 1], NULLIF(i - 1, 0), i % 3, 'k' || i % 2, i % 3 > 0
@@ -325,6 +328,37 @@ class PlanAssociationsTest < PlanTest
   ensure
     Pipeloader::Lookup.send(:remove_const, :MOST)
     Pipeloader::Lookup.const_set(:MOST, most)
+  end
+
+  class Many < Base
+    self.table_name = "plan_many"
+    belongs_to :parent, class_name: "PlanAssociationsTest::Many", optional: true
+    has_many :children, -> { order(:id) }, class_name: "PlanAssociationsTest::Many", foreign_key: :parent_id
+  end
+
+  # A fiber's stack holds some 15,000 arguments.
+  def test_many_owners
+    many = type("Many") { field :id, Integer }
+    many.field :parent, many
+    many.field :few, many
+    many.define_method(:few) { object if object.id > 39_998 }
+    schema = schemas({ many: [[many], -> { Many.order(:id) }] }).last
+    answer = schema.execute("{ many { id parent { id } } }").to_h
+    assert_equal((1..40_000).map { |id| { "id" => id, "parent" => { "id" => (id + 1) / 2 } } }, answer.dig("data", "many"), answer["errors"])
+    answer = schema.execute("{ many { few { parent { id } } } }").to_h
+    assert_equal [{ "few" => nil }, { "few" => { "parent" => { "id" => 20_000 } } }, { "few" => { "parent" => { "id" => 20_000 } } }], answer.dig("data", "many").last(3), answer["errors"]
+  end
+
+  # Of lists that are loaded, and of records that are read for many (of which something is opaque).
+  def test_many_owners_of_opaque_records
+    child = type("Child") { field :twice, Integer; def twice = object.id.then { |id| id * 2 } }
+    many = type("Many") { field :children, [child]; field :parent, child }
+    schema = schemas({ many: [[many], -> { Many.order(:id).limit(17_000) }] }).last
+    answer = schema.execute("{ many { children { twice } parent { twice } } }").to_h
+    expected = (1..17_000).map do |id|
+      { "children" => [4 * id - 2, 4 * id].map { |it| { "twice" => it } }, "parent" => { "twice" => (id + 1) / 2 * 2 } }
+    end
+    assert_equal expected, answer.dig("data", "many"), answer["errors"]
   end
 
   private

@@ -48,21 +48,21 @@ class PlanChecklistTest < PlanTest
   module TitleOfAnInterface
     include GraphQL::Schema::Interface
     field :title, String
-    def title = "interface #{object.title}"
+    def title = "interface #{object.title}".dup
   end
 
   module Helpers
-    def title = "module #{object.title}"
+    def title = "module #{object.title}".dup
   end
 
   # {condition => body of an object type over posts}. Each has a title.
   TYPES = {
-    resolver_method: -> { field :title, String; def title = "type's #{object.title}" },
-    resolver_method_by_name: -> { field :title, String, resolver_method: :fancy; def fancy = "fancy #{object.title}" },
+    resolver_method: -> { field :title, String; def title = "type's #{object.title}".dup },
+    resolver_method_by_name: -> { field :title, String, resolver_method: :fancy; def fancy = "fancy #{object.title}".dup },
     resolver_method_of_a_module: -> { field :title, String; include Helpers },
     resolver_method_prepended: -> { field :title, String; prepend Helpers },
     resolver_method_of_an_interface: -> { implements TitleOfAnInterface },
-    resolver_method_of_its_parent: -> { field :title, String; superclass.define_method(:title) { "parent's #{object.title}" } },
+    resolver_method_of_its_parent: -> { field :title, String; superclass.define_method(:title) { "parent's #{object.title}".dup } },
     resolver_class: -> { field :title, resolver: Resolving },
     extension: -> { field :title, String, extensions: [Upcase] },
     extension_that_does_nothing: -> { field :title, String, extensions: [Quiet] },
@@ -74,7 +74,7 @@ class PlanChecklistTest < PlanTest
     hash_key_of_another: -> { field :title, String, hash_key: :body },
     dig: -> { field :title, String, dig: [:body] },
     fallback: -> { field :title, String, method: :nothing_like_it, fallback_value: "fallback" },
-    arguments: -> { field(:title, String) { argument :loud, GraphQL::Types::Boolean, required: false }; def title(loud: nil) = "#{object.title} #{loud.inspect}" },
+    arguments: -> { field(:title, String) { argument :loud, GraphQL::Types::Boolean, required: false }; def title(loud: nil) = "#{object.title} #{loud.inspect}".dup },
     validator: -> { field(:title, String) { validates OddOnly => {} } },
     method_missing: -> { field :title, String; def method_missing(name, ...) = name == :title ? "missing" : super; def respond_to_missing?(name, *) = name == :title || super },
     respond_to: -> { field :title, String; def respond_to?(name, *) = name == :title || super; def method_missing(name) = name == :title ? "answers" : super },
@@ -278,13 +278,26 @@ class PlanChecklistTest < PlanTest
     end
   end
 
-  def spied(fields: {}, **options)
-    post = type("Post") { field :title, String, **fields; field :author, PlanTypes::User; field :comments, [PlanTypes::Comment] }
-    schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { trace_with(SpyTrace, **options) }
+  SPIED = "{ them { title author { name } comments { body commenter { name } } } }"
+
+  def spied(query = SPIED, fields: {}, **options)
+    post = type("Post") do
+      field :title, String, **fields
+      field :author, PlanTypes::User
+      field :comments, [PlanTypes::Comment]
+      field :pages, PlanTypes::Comment.connection_type, method: :comments, connection: true
+    end
+    root = type("Query") do
+      field :them, [post], null: false
+      field :pages, post.connection_type, connection: true
+      def them = Post.order(:id)
+      def pages = Post.order(:id)
+    end
+    schemas = make(query: root) { trace_with(SpyTrace, **options) }
     schemas.map do |schema|
       SpyTrace::SEEN.clear
-      records = instantiated { schema.execute("{ them { title author { name } comments { body commenter { name } } } }") }
-      [SpyTrace::SEEN.tally.select { |(_, name), _| name.end_with?("Query.them.graphql") || name.match?(/\A(Post|Comment|User)\.(?!authorized)/) }, records]
+      records = instantiated { schema.execute(query) }
+      [SpyTrace::SEEN.tally.select { |(_, name), _| name.match?(/\AQuery\.\w+\.graphql/) || name.match?(/\A(Post|Comment|User|Base)(Connection|Edge)?\.(?!authorized)/) }, records]
     end
   end
 
@@ -294,6 +307,16 @@ class PlanChecklistTest < PlanTest
     assert_equal plain.keys.sort, piped.keys.sort
     assert_equal [1], piped.values.uniq
     Engine::NEXT ? assert_equal(plain, piped) : assert_operator(plain[[:start, "Post.author.graphql"]], :>, 1)
+  end
+
+  def test_monitoring_of_connections
+    below = "(first: 2) { edges { cursor node { body commenter { name } } } pageInfo { hasNextPage } }"
+    ["{ them { pages#{below} } }", "{ pages(first: 3) { nodes { title pages#{below} } pageInfo { endCursor } } }"].each do |query|
+      (plain,), (piped, records) = spied(query)
+      assert_empty records
+      assert_equal plain.keys.sort, piped.keys.sort
+      assert_equal [1], piped.reject { |(_, name), _| name == "BaseConnection.pageInfo.graphql" }.values.uniq, piped.inspect
+    end
   end
 
   # (A field that lets others go on is told of twice, as with any dataloader.)

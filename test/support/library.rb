@@ -45,6 +45,7 @@ class Writer < ActiveRecord::Base
   alias_attribute :pen_name, :name
   store_accessor :settings, :color
   def initials = name.scan(/\b\w/).join + email.to_s[0, 1]
+  def signature = attributes.values_at("name", "email").join(", ")
 end
 
 class Work < ActiveRecord::Base
@@ -125,13 +126,14 @@ module Library
     field :color, String
     field :born_on, GraphQL::Types::ISO8601Date
     field :initials, String
+    field :signature, String
     field :works, ["Library::Work"], null: false
     field :plain_works, ["Library::Work"], null: false
     field :reviewed, ["Library::Work"], null: false
     field :links, ["Library::Link"], null: false
     field :bio_size, Integer, selects: :bio
     field :works_count, Integer, selects: []
-    def bio_size = object.bio.to_s.size
+    def bio_size = object.bio.to_s.dup.size
     def works_count = object.works.size
   end
 
@@ -190,13 +192,13 @@ module Library
 
     def criticized = object.then(&:reviewer)
     def sorted_reviews = object.reviews.reorder(stars: :desc, id: :desc)
-    def excerpt = object.body.to_s[0, 4]
-    def hidden = "#{object.title} #{object.body.to_s.size} #{object.price}"
+    def excerpt = object.body.to_s.dup[0, 4]
+    def hidden = "#{object.title} #{object.body.to_s.size} #{object.price}".dup
     def everything = object.attributes.merge("changed" => object.changed?, "json" => object.as_json.keys)
     def copied = object.dup.summary
     def writer_email = object.writer&.email
     def writer_bio = object.writer&.bio
-    def loud = object.title.upcase + object.body.to_s
+    def loud = object.title.dup.upcase + object.body.to_s
   end
 
   class Writer

@@ -68,12 +68,18 @@ module PlanTypes
     field :taggings, [Tagging], null: false
     field :tags, [Tag], null: false
     field :attachments, ["PlanTypes::Attachment"], null: false
+    # Worked out from columns; the second fails, or is nothing, for some.
+    field :teaser, String, null: false
+    field :rate, Integer
+    field :must_rate, Integer, null: false, resolver_method: :rate
+    def teaser = "#{object.title}: #{object.body.to_s.truncate(4)}"
+    def rate = object.likes == 7 ? nil : 10 / (object.likes - 5)
     # Code of its own.
     field :loud, String
     field :opaque_author, User
     field :fails, String
     field :must_fail, String, null: false, resolver_method: :fails
-    def loud = object.title.upcase
+    def loud = object.title.dup.upcase
     def opaque_author = object.then(&:author)
     def fails = raise(GraphQL::ExecutionError, "no #{object.title}")
   end

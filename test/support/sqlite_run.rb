@@ -41,7 +41,7 @@ module Types
     field :loud, String
     def excerpt = object.body[0, 3]
     def hidden = object.then(&:body)
-    def loud = object.title.upcase
+    def loud = object.title.dup.upcase
   end
 
   class Query < GraphQL::Schema::Object

@@ -8,6 +8,16 @@ module Pipeloader
     #   listed, and parents nulled, in the order in which they come. See Run.
     # Falls through when:: the value is no failure, or the current fiber is not a resolver's.
     module InterpreterRuntime
+      # A field below what has become null isn't begun, and so raises nothing. Here it may have been begun before.
+      def evaluate_selection(_result_name, _nodes, result)
+        super
+      rescue StandardError => e
+        raise if e.is_a?(::Timeout::Error) || (fiber = ResolverFiber.current).nil?
+
+        fiber.await_turn
+        raise unless result.graphql_dead
+      end
+
       def continue_value(value, field, is_non_null, ast_node, result_name, selection_result) # rubocop:disable Metrics/ParameterLists
         case value
         when nil then ResolverFiber.current&.await_turn if is_non_null

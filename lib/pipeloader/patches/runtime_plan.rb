@@ -21,19 +21,39 @@ module Pipeloader
       # (A target is for selections that the application's directives have split.)
       def evaluate_selections(fields, result, target, runtime_state)
         partial = pipeloader_partial(result) if target.nil? && !result.graphql_is_eager && !fields.key?(:graphql_directives)
-        partial ? pipeloader_evaluate(partial, fields, result) : super
+        return super unless partial
+
+        partial.is_a?(Page) ? pipeloader_evaluate_page(partial, fields, result) : pipeloader_evaluate(partial, fields, result)
       end
 
       private
 
       def pipeloader_partial(result)
         object = result.graphql_application_value
-        return unless object.is_a?(GraphQL::Schema::Object) && ActiveRecord::Base === (record = object.object)
+        return unless object.is_a?(GraphQL::Schema::Object) && (model = Root.model_of_object(object.object))
         return unless (plans = pipeloader_plans)
 
-        model = Root.record_class(record)
-        partial = plans.partial(result.graphql_result_type, result.graphql_selections, result.ast_node, model) if model
-        partial if partial&.takes?(record)
+        partial = plans.partial(result.graphql_result_type, result.graphql_selections, result.ast_node, model)
+        partial if partial&.takes?(object.object)
+      end
+
+      # The page is read while what isn't plain of its connection goes on. Each field keeps its place among the others.
+      def pipeloader_evaluate_page(page, fields, result)
+        jobs = {}
+        fields.each do |name, nodes|
+          next @dataloader.append_job { evaluate_selection(name, nodes, result) } if page.reasons.key?(name)
+
+          jobs[name] = @dataloader.pipeloader_reserve { evaluate_selection(name, nodes, result) }
+        end
+        begin
+          tree = pipeloader_plans.grow_page(page, result.graphql_application_value.object, context)
+        ensure
+          jobs.each_value { |job| @dataloader.append_job(job) } unless tree
+        end
+        tree&.each do |name, value|
+          set_result(result, name, value, false, false)
+          @dataloader.pipeloader_release(jobs.fetch(name))
+        end
       end
 
       # As graphql-ruby: a job for each field, but for what is plain. Where that is behind one that isn't, whose resolver may

@@ -19,10 +19,12 @@ module Pipeloader
         query = @selections_step.query
         return unless ResolverFiber.current && (plans = Plans.of(query))
 
-        selections = @ast_nodes ? @ast_nodes.flat_map(&:selections) : @ast_node.selections
-        trees = plans.grow_all(@field_results, @field_definition.type, selections, @ast_node, query.context)
+        trees = plans.grow_all(@field_results, @field_definition.type, pipeloader_selections, @ast_node, query.context)
         pipeloader_write(trees) if trees.any?
       end
+
+      # What is selected below the field. (Its nodes may be listed where it is but one.)
+      def pipeloader_selections = @ast_nodes&.many? ? @ast_nodes.flat_map(&:selections) : @ast_node.selections
 
       # A field is the plan's or graphql-ruby's, for all its objects: where the values of one can't be read, it says so at the
       # first, and gives up the others.
@@ -31,8 +33,8 @@ module Pipeloader
         return unless left.all? { |index| pipeloader_nothing?(@field_results[index]) }
 
         trees.each_with_index { |tree, index| @results[index][@key] = tree if tree }
-        @results = @results.values_at(*left)
-        @field_results = @field_results.values_at(*left)
+        # (A list of arguments has its limits.)
+        @results, @field_results = [@results, @field_results].map { |all| left.map { |index| all[index] } }
       end
 
       # Whether it brings no objects. (A relation would be read if it were compared.)

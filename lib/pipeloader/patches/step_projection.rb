@@ -19,7 +19,7 @@ module Pipeloader
         query = @selections_step.query
         return unless (demands = Demands.of(query)) && ResolverFiber.current
 
-        selections = @ast_nodes ? @ast_nodes.flat_map(&:selections) : @ast_node.selections
+        selections = pipeloader_selections
         @field_results.each { |value| demands.expect(value, type, selections, @ast_node) }
       end
     end

@@ -5,7 +5,8 @@ module Pipeloader
     # Host:: GraphQL::Execution::FieldResolveStep (Execution::Next)
     # Since:: graphql 2.6
     # Why no public seam does it:: there one fiber calls a field's resolver for all objects, one after the other, and goes through
-    #   the lists that they return, so that each read would be alone in its burst.
+    #   the lists that they return, so that each read would be alone in its burst. (Where plans may be, what the field asks its
+    #   records for is read for all of them by one statement.)
     # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`); for
     #   lists, directives of the application's are to see them first.
     module StepResolvers
@@ -27,16 +28,28 @@ module Pipeloader
         unloaded = @field_results.each_index.select do |index|
           ActiveRecord::Relation === @field_results[index] && !@field_results[index].loaded? # rubocop:disable Style/CaseEquality
         end
+        pipeloader_load_ahead(unloaded.map { |index| @field_results[index] })
         fiber.side_by_side(unloaded) do |index|
           outcome = ResolverFiber::Outcome.of { @field_results[index].load }
           @field_results[index] = Unloaded.new(outcome) if outcome.error
         end
       end
 
+      # Where they are all one association's.
+      def pipeloader_load_ahead(lists)
+        return unless lists.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) } # rubocop:disable Style/CaseEquality
+
+        reflections = lists.map { |it| it.proxy_association.reflection }.uniq(&:__id__)
+        return unless reflections.one?
+
+        Plans.of(@selections_step.query)&.load_ahead(lists.map { |it| it.proxy_association.owner }, reflections.first)
+      end
+
       def resolve_batch(objects, context, args_hash)
         fiber = ResolverFiber.current
         return super unless fiber && objects.size > 1
 
+        Plans.of(context.query)&.load_one_ahead(objects, @parent_type, @field_definition) unless @field_definition.type.list?
         case @field_definition.execution_mode
         when :direct_send
           pipeloader_each(fiber, objects) { |object| pipeloader_send(object, args_hash) }

@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A column's value as the record's reader gives it, made of what came from the database.
+  class Cast
+    # Attribute types whose values are what pg has decoded, if that is one of these classes.
+    AS_DECODED = {
+      "ActiveModel::Type::Integer" => [Integer], "ActiveModel::Type::BigInteger" => [Integer],
+      "ActiveModel::Type::String" => [String], "ActiveRecord::Type::Text" => [String],
+      "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid" => [String],
+      "ActiveModel::Type::Boolean" => [TrueClass, FalseClass], "ActiveModel::Type::Float" => [Float]
+    }.freeze
+
+    # Attribute types of whose values the classes are known: what ActiveRecord makes of a column.
+    KNOWN = AS_DECODED.keys.union(
+      %w[ActiveModel::Type::Decimal ActiveRecord::Enum::EnumType],
+      %w[Enum SpecializedString Decimal Date Timestamp TimestampWithTimeZone].map do |name|
+        "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::#{name}"
+      end
+    ).to_set.freeze
+    private_constant :AS_DECODED, :KNOWN
+
+    # Whether its values are numbers, strings, times and the like.
+    #
+    #: (ActiveModel::Type::Value) -> bool
+    def self.known?(attribute)
+      attribute = attribute.__getobj__ if ActiveRecord::AttributeMethods::TimeZoneConversion::TimeZoneConverter === attribute # rubocop:disable Style/CaseEquality
+      KNOWN.include?(attribute.class.name)
+    end
+
+    #: (ActiveModel::Type::Value) -> void
+    def initialize(attribute)
+      @attribute = attribute
+      @decoded = AS_DECODED.fetch(attribute.class.name, [])
+    end
+
+    # @raise [Unfit] where there is no such value
+    def call(value)
+      @decoded.include?(value.class) ? value : deserialize(value)
+    end
+
+    private
+
+    def deserialize(value)
+      @attribute.deserialize(value)
+    rescue StandardError => e
+      raise Coercion.verdict(e) { @attribute.deserialize(value) }
+    end
+  end
+end

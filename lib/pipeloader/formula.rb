@@ -1,0 +1,235 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A method that does nothing but to work something out from columns: a resolver method, or one of the model's.
+  #
+  #     def heading = "#{object.title.strip} (#{object.year})"
+  #
+  # It reads no more than these, changes nothing, and what it returns depends on nothing else: so it may be given an object that
+  # has just these columns, at any time, and again. Told by the instructions that Ruby has compiled it to: besides readers of
+  # the record it calls only methods of NAMES, which do no more for any value that there can be (a column's, a literal, or what
+  # such a method returns: of one of CLASSES). Each has to be Ruby's own, or ActiveSupport's.
+  class Formula
+    CLASSES = [NilClass, TrueClass, FalseClass, Integer, Float, Rational, BigDecimal, String, Symbol, Regexp, Range, Array, Hash,
+               Enumerator, Enumerator::Chain, Enumerator::ArithmeticSequence, Date, Time, ActiveSupport::TimeWithZone,
+               ActiveSupport::Duration].freeze
+
+    # (Nothing that changes its receiver, is random, asks a clock or a configuration with code in it, or tells one object from
+    # another that is like it.)
+    NAMES = %i[
+      == != ! =~ === < <= > >= <=> + - * / % & | ^ -@ +@ ~ [] eql? nil? between? clamp in? itself
+      blank? present? presence empty? any? all? none? include? exclude? key? cover?
+      zero? positive? negative? even? odd? nan? finite? integer?
+      to_s to_str to_i to_f to_sym to_a inspect
+      size length bytesize count sum min max first last second third at from to take drop reverse rotate sort uniq compact
+      compact_blank flatten join dig tally fetch values_at keys values zip
+      strip lstrip rstrip chomp chop chars lines upcase downcase upcase_first capitalize swapcase sub gsub tr tr_s squeeze squish
+      ljust rjust center split partition rpartition index rindex scan slice start_with? end_with? delete_prefix delete_suffix
+      match? casecmp casecmp? ord hex oct succ pred
+      remove truncate truncate_words titleize titlecase humanize camelize underscore dasherize
+      abs round floor ceil div modulo fdiv divmod digits
+      year month mon day mday wday yday hour min sec usec nsec iso8601 strftime before? after?
+    ].to_set.freeze
+
+    # What these call of a value in turn, and Ruby itself does.
+    INSIDE = %i[
+      to_s inspect hash eql? == === <=> coerce to_str to_ary to_hash dup length [] []= include? respond_to_missing? method_missing
+      gsub! sub! strip! lstrip! rstrip! tr! downcase! upcase! capitalize! delete_suffix! slice!
+    ].freeze
+
+    # What may be called with one of NAMES in place of a block: `map(&:strip)`.
+    ITERATIONS = %i[
+      map flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by group_by
+      partition uniq take_while drop_while index_by
+    ].to_set.freeze
+
+    # What neither calls anything of the application's, nor looks at `self`.
+    STEPS = %i[
+      nop pop dup dupn swap topn setn adjuststack putnil putobject_INT2FIX_0_ putobject_INT2FIX_1_
+      newarray newhash newrange expandarray concatstrings objtostring anytostring toregexp intern opt_str_freeze opt_str_uminus
+      opt_newarray_max opt_newarray_min opt_case_dispatch
+      getlocal_WC_0 setlocal_WC_0 leave
+    ].to_set.freeze
+    JUMPS = %i[jump branchif branchunless branchnil].freeze
+    LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
+    private_constant :CLASSES, :NAMES, :INSIDE, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
+
+    @rubys = {}
+
+    class << self
+      # @param type [Class] object type
+      # @param name [Symbol] of a resolver method of its own
+      # @return [Formula, nil] nil if it is none
+      def of_type(type, name)
+        return unless type.public_method_defined?(name) && Host.graphql?(type.instance_method(:object))
+
+        make(OfType, type, name) do |steps|
+          case steps
+          in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
+            taken(behind) { |call| Instructions.on_object?(call) }
+          else nil
+          end
+        end
+      end
+
+      # @param model [Class] of records
+      # @param name [Symbol] of a method of theirs
+      # @return [Formula, nil] as #of_type
+      def of_model(model, name)
+        return unless model.public_method_defined?(name) && Host.active_record?(model.method(:allocate))
+
+        owner = model.instance_method(name).owner
+        return unless model.descendants.all? { |heir| heir.method_defined?(name) && heir.instance_method(name).owner == owner }
+
+        make(OfModel, model, name) { |steps| taken(steps) { |call| Instructions.simple?(call) } }
+      end
+
+      private
+
+      # @yield [Array] the steps behind each `self`
+      # @yieldreturn [Array(Symbol, Array), nil] what reader is called, and the steps behind that
+      def make(kind, host, name, &)
+        method = host.instance_method(name)
+        instructions = Instructions.of(method)
+        return unless instructions&.straight?
+
+        readers = readers(instructions.steps, &)
+        kind.new(host, method, readers, instructions.keywords) if readers&.any? && INSIDE.all? { |it| rubys?(it) }
+      end
+
+      # @return [Array<Symbol>, nil] what is called of the record; nil where anything else happens
+      def readers(steps)
+        found, passed = [], []
+        until steps.empty?
+          case steps
+          in [[:putself], *behind]
+            reader, steps = yield(behind)
+            return unless reader&.match?(/\A\w+\z/)
+
+            found << reader
+          in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]
+            return unless Instructions.block_pass?(call) && ITERATIONS.include?(mid) && rubys?(mid) && callable?(name)
+          in [Symbol => label, *steps] then passed << label
+          in [step, *steps] then return unless harmless?(step, passed)
+          end
+        end
+        found.uniq
+      end
+
+      def taken(steps)
+        case steps
+        in [[_, { mid:, orig_argc: 0 } => call], *steps] then [mid, steps] if yield(call)
+        else nil
+        end
+      end
+
+      # @param passed [Array<Symbol>] labels: there are no loops
+      def harmless?(step, passed)
+        case step
+        in [name, literal] if LITERALS.include?(name) then literal?(literal)
+        in [name, label] if JUMPS.include?(name) then !passed.include?(label)
+        in [:opt_newarray_send, _, name] then callable?(name)
+        in [name, *] then STEPS.include?(name) || harmless_call?(name, step.grep(Hash))
+        end
+      end
+
+      # (An instruction may have two: `!=` falls back on `==`.)
+      def harmless_call?(name, calls)
+        calls.any? && name.start_with?("opt_") && calls.all? { |call| Instructions.simple?(call) && callable?(call[:mid]) }
+      end
+
+      def callable?(name) = NAMES.include?(name) && rubys?(name)
+
+      def literal?(value)
+        case value
+        when Array then value.all? { |item| literal?(item) }
+        when Hash then value.all? { |pair| literal?(pair) }
+        else CLASSES.include?(value.class)
+        end
+      end
+
+      # Whether nobody else has defined it for a value that there can be. (By the time it is first asked.)
+      def rubys?(name)
+        @rubys.fetch(name) do
+          @rubys[name] = !refined.include?(name) && CLASSES.all? do |known|
+            !(known.method_defined?(name) || known.private_method_defined?(name)) || Host.core_alone?(known.instance_method(name))
+          end
+        end
+      end
+
+      # (Which class of, and where it is used, doesn't matter.)
+      def refined
+        @refined ||= ObjectSpace.each_object(Refinement).flat_map { |it| it.instance_methods(false) }.to_set
+      end
+    end
+
+    NOTHING = {}.freeze
+    private_constant :NOTHING
+
+    # @return [Array<Symbol>] what it calls of the record
+    attr_reader :readers
+
+    # @return [Hash{Symbol => Object}] as Chain's
+    attr_reader :parameters
+
+    alias inspect to_s
+
+    def initialize(host, method, readers, parameters)
+      @host = host
+      @method = method
+      @readers = readers
+      @parameters = parameters
+    end
+
+    # @param values [Array] what the readers would return
+    # @param arguments [Hash{Symbol => Object}] of the method
+    # @return what the method returns
+    # @raise [Unfit] if it raises anything
+    def call(values, arguments = NOTHING)
+      @method.bind_call(receiver(values), **arguments)
+    rescue StandardError => e
+      raise Coercion.verdict(e) { @method.bind_call(receiver(values), **arguments) }
+    end
+
+    # A resolver method.
+    class OfType < Formula
+      def initialize(*)
+        super
+        @record = Struct.new(*@readers)
+      end
+
+      private
+
+      def receiver(values)
+        object = @host.allocate
+        object.instance_variable_set(:@object, @record.new(*values))
+        object
+      end
+    end
+
+    # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes.
+    class OfModel < Formula
+      # What ActiveRecord's readers ask: {"title" => "…"}
+      Attributes = Struct.new(:all) do
+        def fetch_value(name) = all.fetch(name)
+      end
+      private_constant :Attributes
+
+      private
+
+      def receiver(values)
+        record = @host.allocate
+        record.instance_variable_set(:@primary_key, @host.primary_key)
+        record.instance_variable_set(:@attributes, Attributes.new(names.zip(values).to_h))
+        record
+      end
+
+      # Of the columns.
+      def names
+        @names ||= @readers.map(&:name).map do |name|
+          name == "id" ? @host.primary_key : @host.attribute_aliases.fetch(name, name)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,67 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What Ruby has compiled a method to.
+  class Instructions
+    # Where the frame of a method ends, and its local variables begin (VM_ENV_DATA_SIZE).
+    FRAME = 3
+    # Calls that have neither a splat nor a block, on an object and on `self`.
+    ON_OBJECT = ["nil.call", "nil.call(with: nil)"].freeze
+    ON_SELF = ["call", "call()", "case nil when nil then nil end"].freeze
+    BLOCK_PASS = ["nil.call(&:it)"].freeze
+    private_constant :FRAME, :ON_OBJECT, :ON_SELF, :BLOCK_PASS
+
+    class << self
+      # @param method [UnboundMethod]
+      # @return [Instructions, nil] nil for Ruby's own, those that are written in C, and those that take other than keywords
+      def of(method)
+        return unless method.parameters.all? { |kind, _| %i[key keyreq].include?(kind) }
+
+        sequence = RubyVM::InstructionSequence.of(method)
+        new(sequence.to_a, method) if sequence
+      end
+
+      # Whether it's a call of an object, as `object.title` or `limit(3)` of it.
+      #
+      # @param call [Hash] as an instruction has it: {mid: :limit, flag: 16, orig_argc: 1}
+      def on_object?(call) = (@on_object ||= flags(ON_OBJECT)).include?(call[:flag])
+
+      # Whether it's a call at all that has neither a splat nor a block.
+      def simple?(call) = on_object?(call) || (@on_self ||= flags(ON_SELF)).include?(call[:flag])
+
+      # Whether what is on the stack is passed as its block, and nothing else.
+      def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
+
+      private
+
+      def flags(texts)
+        steps = texts.flat_map { |text| RubyVM::InstructionSequence.compile(text).to_a.last.grep(Array) }
+        steps.flat_map { |step| step.grep(Hash) }.map { |call| call[:flag] }.uniq
+      end
+    end
+
+    def initialize(sequence, method)
+      @sequence = sequence
+      @method = method
+    end
+
+    # @return [Array<Array, Symbol>] [[:putself], :label_4, …]
+    def steps = @sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
+
+    # Whether nothing is rescued, or ensured, and no loop can be left.
+    def straight? = @sequence[12].empty?
+
+    # @return [Symbol, nil] of the local variable at +place+ of the frame, if it's one of the method's parameters
+    def parameter(place)
+      names = @sequence[10]
+      name = names.fetch(names.size + FRAME - 1 - place)
+      name if @method.parameters.any? { |_, it| it == name }
+    end
+
+    # @return [Hash{Symbol => Object}] the literal that is each keyword's default; Chain::REQUIRED where it has none
+    # (A default that isn't a literal has instructions of its own.)
+    def keywords
+      @sequence[11].fetch(:keyword, []).to_h { |it| it.is_a?(Array) ? it : [it, Chain::REQUIRED] }
+    end
+  end
+end

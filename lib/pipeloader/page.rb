@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A Plan for a Relay connection of which nothing is selected but what graphql-ruby's own types say: its nodes' plan, and what
+  # is written around them.
+  #
+  #     { comments(first: 3) { edges { cursor node { body } } pageInfo { hasNextPage } } }
+  class Page < Plan
+    # Which rows a connection shows.
+    #
+    # @!attribute offset [Integer]
+    # @!attribute most [Integer, nil] how many; nil for all
+    Range = Struct.new(:offset, :most) do
+      class << self
+        # @yieldreturn [GraphQL::Pagination::ActiveRecordRelationConnection]
+        # @return [Range] raises Unfit for one that is read from its end, is empty, or begins nowhere
+        def of(&connection)
+          cut(connection.call)
+        rescue StandardError => e # of a cursor, or the application's, which may say how long a page is
+          raise Coercion.verdict(e) { cut(connection.call) }
+        end
+
+        private
+
+        def cut(connection)
+          after, most = connection.send(:after_offset), connection.first
+          backwards = connection.last || connection.before
+          raise Unfit if !Root.connection?(connection) || backwards || after&.<=(0)
+          raise Unfit unless most.nil? || (most.is_a?(Integer) && most.positive?)
+
+          new(after || 0, most)
+        end
+      end
+
+      # How many rows are read; one more tells whether there is another page.
+      def limit(peeks) = peeks && most ? most + 1 : most
+
+      # @return [Array<Array>] of those that were read
+      def shown(rows) = most ? rows.first(most) : rows
+    end
+
+    # One connection's rows, as its fields ask for them.
+    Content = Struct.new(:all, :branch) do
+      def rows = @rows ||= range.shown(all)
+      def has_next_page = all.size > rows.size
+      def has_previous_page = range.offset.positive?
+      def start_cursor = (cursor(0) unless rows.empty?)
+      def end_cursor = (cursor(rows.size - 1) unless rows.empty?)
+      def cursor(index) = GraphQL::Schema::Base64Encoder.encode((range.offset + index + 1).to_s, nonce: true)
+
+      private
+
+      def range = branch.range
+    end
+
+    Edges = Struct.new(:key, :parts) do
+      def build(content, context)
+        Array.new(content.rows.size) { |index| parts.to_h { |part| [part.key, part.of_edge(content, index, context)] } }
+      end
+    end
+
+    Nodes = Struct.new(:key, :plan) do
+      def build(content, context) = content.rows.map { |row| plan.build(row, content.branch, context) }
+      def of_edge(content, index, context) = plan.build(content.rows[index], content.branch, context)
+    end
+
+    Cursor = Struct.new(:key, :coercion) do
+      def of_edge(content, index, context) = coercion.call(content.cursor(index), context)
+    end
+
+    Info = Struct.new(:key, :facts) do
+      def build(content, context) = facts.to_h { |fact| [fact.key, fact.build(content, context)] }
+    end
+
+    Fact = Struct.new(:key, :name, :coercion) do
+      def build(content, context) = coercion.call(content.public_send(name), context)
+    end
+
+    # @return [Array<GraphQL::Schema::Field>] of the connection, and of its edges, that bring objects
+    attr_reader :fields
+
+    # @return [Hash{String => String, nil}] why some of its fields are graphql-ruby's, by key in the response
+    attr_reader :reasons
+
+    # @param nodes [Plan]
+    # @param entries [Array<Edges, Nodes, Info, Plan::Constant>] in the order of the response
+    def initialize(nodes, entries, fields, reasons = {}) # rubocop:disable Lint/MissingSuper
+      @projection = nodes.projection
+      @links = nodes.links
+      @types = nodes.types
+      @parts = entries.freeze
+      @fields = fields
+      @reasons = reasons
+      @peeks = entries.grep(Info).any? { |info| info.facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page } }
+    end
+
+    # Whether it has to be known if there is another page.
+    def peeks? = @peeks
+    def connection? = true
+
+    # Whether there is nothing that graphql-ruby has to be spared, as all of it is a plan, or nothing.
+    def empty? = @reasons.empty?
+    def takes?(_connection) = true
+
+    # @param rows [Array<Array>] as many as have been read for one connection
+    # @return [Hash] the connection
+    def list(rows, branch, context)
+      content = Content.new(rows, branch)
+      @parts.to_h { |part| [part.key, part.build(content, context)] }
+    end
+  end
+end
