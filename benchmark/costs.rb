@@ -17,13 +17,6 @@ module Bench
                  "a level of one read: one record, one field" => LEVEL }.freeze
     # What is taken of a Summary, and what makes it a thousandth of a ms, or a number.
     MEASURES = { cpu: 1000.0, server: 1000.0, allocations: 1.0 }.freeze
-    MARKED = /(?<=<!-- bin\/bench writes this -->\n).*(?=<!-- up to here -->)/m
-
-    # "`bin/bench --costs`, 2026-11-22, Ruby 3.1.2, 2 × …"
-    def self.where(environment)
-      command, date, machine, versions = environment.values_at(:command, :date, :machine, :versions)
-      "`#{command}`, #{date}, Ruby #{versions["Ruby"]}, #{machine}"
-    end
 
     # contests: by the workloads' names, without "cost-".
     def initialize(contests)
@@ -35,12 +28,7 @@ module Bench
     # [[what, contender, client µs, server µs, objects], …]
     def rows = FORMULAS.keys.product(present).map { |what, name| [what, name, *figures(FORMULAS[what], name)] }
 
-    # Fills the table in docs/performance.md.
-    def write(environment, file: File.expand_path("../docs/performance.md", __dir__))
-      where = Costs.where(environment)
-      File.write(file, File.read(file).sub(MARKED) { "#{where}:\n\n#{Document.grid(HEADS, rows)}\n" })
-      "docs/performance.md"
-    end
+    def write(environment) = Marked.fill_table("docs/performance.md", HEADS, rows, environment)
 
     private
 

@@ -9,7 +9,6 @@ module Bench
     HEADS = ["reads alike", "how many", "time", "client CPU", "server CPU", "objects"].freeze
     # (Of a Summary.)
     MEASURES = %i[median cpu server allocations].freeze
-    MARKED = Costs::MARKED
 
     # contests: by the workloads' names
     def initialize(contests)
@@ -25,12 +24,7 @@ module Bench
       end
     end
 
-    # Fills the table in docs/coalescing.md.
-    def write(environment, file: File.expand_path("../docs/coalescing.md", __dir__))
-      where = Costs.where(environment)
-      File.write(file, File.read(file).sub(MARKED) { "#{where}:\n\n#{Document.grid(HEADS, rows)}\n" })
-      "docs/coalescing.md"
-    end
+    def write(environment) = Marked.fill_table("docs/coalescing.md", HEADS, rows, environment)
 
     private
 

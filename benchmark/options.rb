@@ -91,6 +91,7 @@ module Bench
 
     def how(parser)
       parser.on("--budget SECONDS", Float, "for a contender at a distance") { |seconds| @settings[:budget] = seconds }
+      parser.on("--least N", Integer, "runs, also of those that are slow (7)") { |least| @settings[:least] = least }
       parser.on("--runs N", Integer, "exactly so many") { |runs| @settings.update(least: runs, most: runs) }
       parser.on("--json FILE", "all figures, single runs too") { |file| @json = file }
       parser.on("--write", "docs/benchmarks.md and its charts (a whole run does, and the README's table)") { @write = true }

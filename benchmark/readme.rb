@@ -3,26 +3,21 @@
 module Bench
   # The README's table, between its two markers.
   class Readme
-    FILE = File.expand_path("../README.md", __dir__)
-    MARKED = /(?<=<!-- bin\/bench writes this -->\n).*(?=<!-- up to here -->)/m
     WORKLOADS = { "narrow-25" => "narrow, 25 posts", "wide" => "wide, 12 issues" }.freeze
     ROWS = { "naive" => "plain resolvers", "includes" => "`includes`, by hand", "dataloader" => "`GraphQL::Dataloader`, by hand",
              "pipeloader" => "**Pipeloader**, plain resolvers" }.freeze
 
-    def initialize(results, file: FILE)
+    def initialize(results, root: Marked::ROOT)
       @whole = results[:whole]
       @environment = results[:environment]
       @tables = (results[:contests] || []).to_h { |contest| [contest[:workload], Table.new(contest)] }.slice(*WORKLOADS.keys)
-      @file = file
+      @root = root
     end
 
     # Returns the file's name; nil if it isn't for the README: what was tried in passing.
     def write
       return if !@whole || @tables.size < WORKLOADS.size
-      text = File.read(@file)
-      return unless text.match?(MARKED)
-      File.write(@file, text.sub(MARKED) { table })
-      "README.md"
+      Marked.fill("README.md", table, root: @root)
     end
 
     private

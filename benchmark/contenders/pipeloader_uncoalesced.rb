@@ -1,18 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "pipeloader"
+require_relative "pipeloader_uncompiled"
 
 module Bench
   # Each read a statement of its own: what coalescing is held against.
-  class PipeloaderUncoalesced < Pipeloader
+  class PipeloaderUncoalesced < PipeloaderUncompiled
     called "pipeloader-uncoalesced", "`use Pipeloader, compile: false, coalesce: false`"
 
     def self.serves?(workload) = workload.name.start_with?("alike-")
 
     private
 
-    def plugins
-      super.map { |plugin| plugin.equal?(::Pipeloader) ? [plugin, { compile: false, coalesce: false }] : plugin }
-    end
+    def options = { **super, coalesce: false }
   end
 end

@@ -9,6 +9,8 @@ module Bench
 
     private
 
-    def plugins = super.map { |plugin| plugin.equal?(::Pipeloader) ? [plugin, { compile: false }] : plugin }
+    def plugins = super.map { |plugin| plugin.equal?(::Pipeloader) ? [plugin, options] : plugin }
+
+    def options = { compile: false }
   end
 end

@@ -153,7 +153,7 @@ class HarnessTest < Minitest::Test
       refute_includes text, "Provisional"
       text.scan(/!\[\]\((.*?)\)/).flatten.each { |file| assert_match(/\A<\?xml|<svg/, File.read("#{folder}/#{file}")) }
       File.write("#{folder}/README.md", "a\n<!-- bin/bench writes this -->\nold\n<!-- up to here -->\nb\n")
-      Bench::Readme.new(results, file: "#{folder}/README.md").write
+      Bench::Readme.new(results, root: folder).write
       assert_match(/\Aa\n.*\*\*Pipeloader\*\*, plain resolvers \| 3 \| 0.25 \|.*\nb\n\z/m, File.read("#{folder}/README.md"))
     end
   end

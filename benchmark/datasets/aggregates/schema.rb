@@ -36,12 +36,10 @@ module Aggregates
       def latest_comments(limit:) = object.comments.reorder(id: :desc).limit(limit)
     end
 
-    class Query < GraphQL::Schema::Object
+    class Query < ::Example::Types::Query
       field :posts, [Post], null: false do
         argument :limit, Integer, required: true
       end
-
-      def posts(limit:) = Example::Post.order(:id).limit(limit)
     end
   end
 end

@@ -34,12 +34,10 @@ module Methods
       def comments = object.comments
     end
 
-    class Query < GraphQL::Schema::Object
+    class Query < ::Example::Types::Query
       field :posts, [Post], null: false do
         argument :limit, Integer, required: true
       end
-
-      def posts(limit:) = Example::Post.order(:id).limit(limit)
     end
   end
 end

@@ -3,43 +3,47 @@
 # Resolver methods over the example's models, each with code of its own, so that nobody can see from outside what it reads.
 # As in an application, nothing here knows of any contender.
 module Opaque
+  class Base < GraphQL::Schema::Object
+    private
+
+    def shown(text) = context[:shouting] ? text.upcase : text.strip
+  end
+
   module Types
-    class Author < GraphQL::Schema::Object
+    class Author < Base
       field :name, String, null: false
 
-      def name = object.name.strip
+      def name = shown(object.name)
     end
 
-    class User < GraphQL::Schema::Object
+    class User < Base
       field :name, String, null: false
 
-      def name = object.name.strip
+      def name = shown(object.name)
     end
 
-    class Comment < GraphQL::Schema::Object
+    class Comment < Base
       field :body, String, null: false
       field :commenter, User, null: false
 
-      def body = object.body.strip
+      def body = shown(object.body)
       def commenter = object.commenter.presence
     end
 
-    class Post < GraphQL::Schema::Object
+    class Post < Base
       field :title, String, null: false
       field :author, Author, null: false
       field :comments, [Comment], null: false
 
-      def title = object.title.strip
+      def title = shown(object.title)
       def author = object.author.presence
       def comments = object.comments.to_a
     end
 
-    class Query < GraphQL::Schema::Object
+    class Query < ::Example::Types::Query
       field :posts, [Post], null: false do
         argument :limit, Integer, required: true
       end
-
-      def posts(limit:) = Example::Post.order(:id).limit(limit)
     end
   end
 end
