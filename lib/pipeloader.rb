@@ -166,6 +166,7 @@ Pipeloader::SelfTest.run_on_graphql
 require "pipeloader/loader"
 require "pipeloader/job"
 require "pipeloader/run"
+require "pipeloader/outcome"
 require "pipeloader/resolver_fiber"
 require "pipeloader/sketch"
 require "pipeloader/dynamic_state"

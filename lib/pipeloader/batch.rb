@@ -33,9 +33,9 @@ module Pipeloader
       @begun = true
       close
       begin
-        @outcome = ResolverFiber::Outcome.of { @lookup.call(@keys.uniq) }
+        @outcome = Outcome.of { @lookup.call(@keys.uniq) }
       ensure # struck (a timeout): the others, who would wait for ever, do without their plans
-        @outcome ||= ResolverFiber::Outcome.new(nil, Unfit.new)
+        @outcome ||= Outcome.new(nil, Unfit.new)
       end
     end
 

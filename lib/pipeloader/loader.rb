@@ -69,6 +69,14 @@ module Pipeloader
       nil
     end
 
+    # Queues the rest of what +parent+ has begun: before all that it has yet to come to.
+    #
+    #: (^() -> void, Job?) -> void
+    def pipeloader_go_on(work, parent)
+      job = pipeloader_job(work, parent, part: true)
+      @pending_jobs ? @pending_jobs.unshift(job) : append_job(job)
+    end
+
     # What is appended inside the block, for the arguments of +field+, is done when it ends: here, or by jobs if there are several
     # that may read.
     def pipeloader_do_here(field)

@@ -11,12 +11,15 @@ module Pipeloader
 
   # Those of one association: read for all of them at once, when graphql-ruby has come to all that it can come to.
   class Owners
-    #: (Partial, (Link | Preload), GraphQL::Query::Context) -> void
-    def initialize(partial, link, context)
+    # @yield [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash, Object] each, and what is to be written there
+    #
+    #: (Partial, (Link | Preload), GraphQL::Query::Context, ?Array[Owner]) { (untyped, untyped) -> void } -> void
+    def initialize(partial, link, context, owners = [], &write)
       @partial = partial
       @link = link
       @context = context
-      @owners = []
+      @owners = owners
+      @write = write
     end
 
     # @param owner [Owner] of which a resolver that came before may have changed the record
@@ -27,9 +30,18 @@ module Pipeloader
       @owners << owner
     end
 
-    # @yield [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash, Object] each, and what is to be written there
-    def read(fiber, &write)
-      @link.is_a?(Preload) ? preload(fiber) : grow(fiber, &write)
+    # @param job [Job, nil] the one that is running
+    # @return [Owners] those that a serial run would have read before: they are taken out
+    def before(job)
+      earlier, @owners = @owners.partition { |owner| job.nil? || owner.job.compare(job).negative? }
+      Owners.new(@partial, @link, @context, earlier, &@write)
+    end
+
+    # @param least [Integer] of how many records on a Preload pays: fewer are read as they are, pipelined
+    def read(fiber, least = Coalesced::WORTH)
+      return if @owners.empty?
+
+      @link.is_a?(Preload) ? preload(fiber, least) : grow(fiber)
     rescue *Plans::FORESEEN => e
       give_up(@owners.select(&:job))
       raise if Plans.interrupted?(e)
@@ -40,21 +52,20 @@ module Pipeloader
 
     private
 
-    # (Few are read as they are: pipelined.)
-    def preload(fiber)
+    def preload(fiber, least)
       owners = @owners.reject { |owner| @link.leaves?(owner) }
-      @link.call(fiber, owners) if owners.size >= Coalesced::WORTH
+      @link.call(fiber, owners) if owners.size >= least
       give_up(@owners)
     end
 
-    def grow(fiber, &write)
+    def grow(fiber)
       root = Branch.of(Plan.new(nil, [@link]), @owners.map { |owner| [owner.key] }, coerced: true)
       Harvest.new(fiber, @context).read(root)
-      @owners.zip(root.rows) { |owner, row| put(owner, row, root, &write) }
+      @owners.zip(root.rows) { |owner, row| put(owner, row, root) }
     end
 
     def put(owner, row, root)
-      yield(owner.result, @link.build(row, root, @context))
+      @write.call(owner.result, @link.build(row, root, @context))
       loader.pipeloader_release(owner.job)
       owner.job = nil
     rescue Unfit

@@ -173,7 +173,7 @@ module Pipeloader
       results, errors = [], []
       parent = @job
       work = lambda do
-        @loader.append_job(@loader.pipeloader_job(work, parent, part: true)) if begun < values.size # (it may find nothing left)
+        @loader.pipeloader_go_on(work, parent) if begun < values.size # (it may find nothing left)
         while (index = begun) < values.size
           begun += 1
           begin
@@ -210,19 +210,6 @@ module Pipeloader
       batches&.each(&:close)
     end
 
-    # What a block returned, or that it can't be done.
-    Outcome = Struct.new(:returned, :error) do
-      def self.of
-        new(yield, nil)
-      rescue ::Timeout::Error
-        raise
-      rescue StandardError => e
-        new(nil, e)
-      end
-
-      def value = error ? raise(error) : returned
-    end
-
     # Waits until the flight of another fiber has landed. Where that fiber waits for this one, there is no waiting: both
     # read, as they would one after the other. Nor is there inside a transaction: whoever went on would be in it. And none where
     # nobody gets on: this one is a source's, and as long as that is loading no resolver's fiber is woken; or it is of a query
@@ -236,6 +223,11 @@ module Pipeloader
       let_others_go_on(PATIENCE) { flight.landed? }
     ensure
       @waiting_for = nil
+    end
+
+    # Somebody is about to write: what was asked for before is read first.
+    def catch_up
+      away { @run.catch_up(self) } if @run&.behind?
     end
 
     # Lets the other fibers go on where this one can't. True if any of them got somewhere.

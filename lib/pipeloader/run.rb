@@ -23,6 +23,7 @@ module Pipeloader
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
+      @deferred = {}.compare_by_identity # Owners that are being gathered
     end
 
     # It has ended, if by an exception then with fibers that nobody will wake.
@@ -63,6 +64,25 @@ module Pipeloader
 
     # @return [Batch, nil] one that whoever sees what was +known+ may read
     def next_batch(known) = @batches[known]&.each_value&.first
+
+    # Takes note of what is asked for, and will be read when more has come to it.
+    #
+    # @param owners [Owners]
+    def defer(owners) = @deferred[owners] = true
+
+    # They are being read.
+    def take_up(owners) = @deferred.delete(owners)
+
+    # Whether anything is asked for that isn't a statement yet.
+    def behind? = @deferred.any? || @batches.any?
+
+    # Reads that for +fiber+, as far as a serial run would have come to it before.
+    def catch_up(fiber)
+      @deferred.keys.each { |owners| owners.before(fiber.job).read(fiber, 1) } # rubocop:disable Style/HashEachMethods
+      while (batch = next_batch(@base.known))
+        batch.read
+      end
+    end
 
     def reserve(job) = @reserved[job] = true
 

@@ -134,7 +134,7 @@ module Pipeloader
           pipeloader_replay(Replay.new(read), allow_retry, materialize_transactions, &block)
         else
           # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
-          pipeloader_send_gathered if materialize_transactions
+          @pipeloader_sending ? pipeloader_send_gathered : pipeloader_catch_up(fiber) if materialize_transactions
           pipeloader_host_with_raw_connection(
             allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
           )
@@ -146,7 +146,7 @@ module Pipeloader
         return super unless (fiber = ResolverFiber.current)
 
         fiber.response.meet(self)
-        pipeloader_send_gathered
+        pipeloader_catch_up(fiber)
         fiber.without_parking { super }
       end
 
@@ -227,17 +227,19 @@ module Pipeloader
       def pipeloader_connection(allow_retry:)
         @instrumenter = AnnotatedInstrumenter.new(@instrumenter) if @instrumenter && !pipeloader_annotated?
         update_typemap_for_default_timezone
-        with_raw_connection(allow_retry: allow_retry) do |connection|
-          result = yield connection
-          verified!
-          result
+        pipeloader_send do
+          with_raw_connection(allow_retry: allow_retry) do |connection|
+            result = yield connection
+            verified!
+            result
+          end
         end
       ensure
         pipeloader_distrust_if_broken
       end
 
       # As far as that without a statement of ours.
-      def pipeloader_ready(allow_retry:) = with_raw_connection(allow_retry: allow_retry) { nil }
+      def pipeloader_ready(allow_retry:) = pipeloader_send { with_raw_connection(allow_retry: allow_retry) { nil } }
 
       # A burst inside a transaction had to be ended: by a cancel request, which ends the transaction, too, or with the
       # connection.
@@ -387,6 +389,20 @@ module Pipeloader
 
       def pipeloader_query_cached?(sql, binds)
         query_cache_enabled && @lock.synchronize { query_cache[binds.empty? ? sql : [sql, binds]] }
+      end
+
+      # A write is coming, or what may be one.
+      def pipeloader_catch_up(fiber)
+        fiber&.catch_up
+        pipeloader_send_gathered
+      end
+
+      # What the block sends is a level's.
+      def pipeloader_send
+        sending, @pipeloader_sending = @pipeloader_sending, true
+        yield
+      ensure
+        @pipeloader_sending = sending
       end
 
       def pipeloader_send_gathered

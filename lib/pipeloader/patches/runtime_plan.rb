@@ -101,17 +101,20 @@ module Pipeloader
         ((@pipeloader_owners ||= {}.compare_by_identity)[link] ||= pipeloader_owners(partial, link)).add(owner)
       end
 
+      # They are read behind all jobs that are queued by then: there may be other owners. (And before any fiber goes on that has
+      # parked, so that it's one burst.)
       def pipeloader_owners(partial, link)
-        Owners.new(partial, link, context).tap { |owners| @dataloader.append_job { pipeloader_read_later(owners, link) } }
-      end
-
-      # Behind all jobs that are queued by now: there may be other owners. (And before any fiber goes on that has parked, so that
-      # it's one burst.)
-      def pipeloader_read_later(owners, link)
+        owners = Owners.new(partial, link, context) { |result, tree| set_result(result, link.key, tree, false, false) }
+        run = @dataloader.pipeloader_run
+        run.defer(owners)
         @dataloader.append_job do
-          @pipeloader_owners.delete(link)
-          owners.read(ResolverFiber.current) { |result, tree| set_result(result, link.key, tree, false, false) }
+          @dataloader.append_job do
+            @pipeloader_owners.delete(link)
+            run.take_up(owners)
+            owners.read(ResolverFiber.current)
+          end
         end
+        owners
       end
 
       def pipeloader_plans

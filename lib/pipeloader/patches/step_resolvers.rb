@@ -30,7 +30,7 @@ module Pipeloader
         end
         pipeloader_load_ahead(unloaded.map { |index| @field_results[index] })
         fiber.side_by_side(unloaded) do |index|
-          outcome = ResolverFiber::Outcome.of { @field_results[index].load }
+          outcome = Outcome.of { @field_results[index].load }
           @field_results[index] = Unloaded.new(outcome) if outcome.error
         end
       end

@@ -1,0 +1,16 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a block returned, or that it can't be done.
+  Outcome = Struct.new(:returned, :error) do
+    def self.of
+      new(yield, nil)
+    rescue ::Timeout::Error
+      raise
+    rescue StandardError => e
+      new(nil, e)
+    end
+
+    def value = error ? raise(error) : returned
+  end
+end
