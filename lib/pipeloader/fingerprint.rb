@@ -19,7 +19,8 @@ module Pipeloader
       @fields = []  # [#<ScopeRegistry>, :@current_scope, {…}, …]
       @empty = []   # [[], {}, …]
       @nothing = [] # [{"Post" => nil}, …]
-      @pairs = []   # [[{Current => #<Current>}, {Current => #<Current>}], …]: the object, and what was in it
+      @sizes = []   # [{Current => #<Current>}, 1, …]
+      @pairs = []   # [{Current => #<Current>}, Current, #<Current>, …]
       @items = []
       @sure = true
       @values.each { |value| note(value) }
@@ -45,8 +46,11 @@ module Pipeloader
       return @empty << hash if hash.empty?
       return @nothing << hash if hash.each_value.all?(&:nil?)
 
-      @pairs << [hash, hash.dup]
-      hash.each_value { |value| note_inner(value) }
+      @sizes << hash << hash.size
+      hash.each do |key, value|
+        @pairs << hash << key << value
+        note_inner(value)
+      end
     end
 
     # (Whether it is the same object is all that matters of what is deeper down; unless that is nothing.)
@@ -94,26 +98,29 @@ module Pipeloader
       while (container = @empty[index += 1])
         return false unless container.empty?
       end
-      @nothing.each { |hash| return false unless hash.values.count(nil) == hash.size }
-      true
+      @nothing.empty? || @nothing.all? { |hash| hash.values.count(nil) == hash.size }
     end
 
     def pairs?
-      @pairs.each do |hash, was|
-        return false unless hash.size == was.size
+      index = 0
+      while (hash = @sizes[index])
+        return false unless hash.size == @sizes[index + 1]
 
-        was.each { |key, value| return false unless value.equal?(hash.fetch(key, MISSING)) }
+        index += 2
+      end
+      index = 0
+      while (hash = @pairs[index])
+        return false unless @pairs[index + 2].equal?(hash.fetch(@pairs[index + 1], MISSING))
+
+        index += 3
       end
       true
     end
 
     def items?
-      @items.each do |array, was|
-        return false unless array.size == was.size
-
-        was.each_with_index { |item, index| return false unless item.equal?(array[index]) }
+      @items.empty? || @items.all? do |array, was|
+        array.size == was.size && was.each_with_index.all? { |item, index| item.equal?(array[index]) }
       end
-      true
     end
   end
 end

@@ -305,6 +305,8 @@ module Pipeloader
     end
 
     def leave
+      return @rested = @known if @state.equal?(@base) && @known.equal?(@base.known) && @state.at_rest?
+
       @state.settle(@base, @known)
       return @base.install unless @state.equal?(@base)
 
