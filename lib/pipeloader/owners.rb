@@ -43,11 +43,9 @@ module Pipeloader
 
       @link.is_a?(Preload) ? preload(fiber, least) : grow(fiber)
     rescue *Plans::FORESEEN => e
-      give_up(@owners.select(&:job))
       raise if Plans.interrupted?(e)
-    rescue StandardError # (Others wait for these fields, whatever it was.)
+    ensure # whatever it was: others wait for these fields
       give_up(@owners.select(&:job))
-      raise
     end
 
     private
@@ -55,7 +53,6 @@ module Pipeloader
     def preload(fiber, least)
       owners = @owners.reject { |owner| @link.leaves?(owner) }
       @link.call(fiber, owners) if owners.size >= least
-      give_up(@owners)
     end
 
     def grow(fiber)
@@ -69,10 +66,16 @@ module Pipeloader
       loader.pipeloader_release(owner.job)
       owner.job = nil
     rescue Unfit
-      give_up([owner])
+      nil # graphql-ruby is to do it
     end
 
-    def give_up(owners) = owners.each { |owner| loader.append_job(owner.job) }
+    # To graphql-ruby.
+    def give_up(owners)
+      owners.each do |owner|
+        loader.append_job(owner.job)
+        owner.job = nil
+      end
+    end
 
     # (A context may have made a dataloader of its own before its multiplex had one.)
     def loader = ResolverFiber.current.loader

@@ -305,11 +305,10 @@ module Pipeloader
     end
 
     def leave
-      return @rested = @known if @state.equal?(@base) && @known.equal?(@base.known) && @state.at_rest?
-
-      @state.settle(@base, @known)
-      return @base.install unless @state.equal?(@base)
-
+      unless @state.equal?(@base) && @state.at_rest?
+        @state.settle(@base, @known)
+        return @base.install unless @state.equal?(@base)
+      end
       @rested = @base.known
     end
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "timeout"
 require_relative "../support/plans"
 
 # A field's resolver writes, in a query: what was asked for before doesn't see it, what is asked for after it does.
@@ -55,6 +56,7 @@ class PlanWritesTest < PlanTest
     belongs_to :author, class_name: "User", optional: true
     has_many :comments, foreign_key: :post_id
     has_many :commenters, -> { order(:id) }, through: :comments, source: :commenter
+    has_many :slow, -> { where("pg_sleep(0.02) IS NOT NULL").order(:id) }, through: :comments, source: :commenter
   end
 
   def teardown
@@ -89,6 +91,29 @@ class PlanWritesTest < PlanTest
           assert_alike("{ post { written #{selection} id } }", schemas)
         end
       end
+    end
+  end
+
+  # Who is about to write, and is struck while that is read which was asked for before: the others have theirs nevertheless.
+  def test_struck
+    post = type("SlowPost") do
+      field :id, Integer
+      field :slow, [Named], null: false
+      field :loud_slow, [Loud], null: false, method: :slow
+      field :written, String
+      def written
+        Timeout.timeout(0.05) { ::User.update_all("name = name") && "written" }
+      rescue Timeout::Error
+        "struck"
+      end
+    end
+    query = type("Query") { field :posts, [post]; def posts = Writings.order(:id).limit(6) }
+    schemas = make(query: query)
+    ["slow { name }", "loudSlow { loud }"].each do |selection|
+      plain = schemas.first.execute("{ posts { #{selection} } }").to_h
+      piped = schemas.last.execute("{ posts { #{selection} written } }").to_h
+      assert_includes piped["data"]["posts"].pluck("written"), "struck" unless Engine::NEXT
+      assert_equal plain["data"]["posts"], piped["data"]["posts"].map { |it| it.except("written") }
     end
   end
 
