@@ -121,7 +121,7 @@ class PreloadTest < PlanTest
       def spoil = (object.likes = nil) || 1
     end
     schemas = schemas({ posts: [[post, { null: true }], -> { ::Post.order(:id) }] })
-    ["spoil", "second: spoil", "likes", "author { name }", "loud: author { loud }", "more: likes"].permutation(4) do |fields|
+    ["spoil", "second: spoil", "likes", "author { name }", "loud: author { loud }", "more: likes"].permutation(4).each_slice(3) do |fields, *|
       Timeout.timeout(20) { assert_same_answer("{ posts { #{fields.join(" ")} } }", schemas) }
     end
   end
