@@ -41,9 +41,7 @@ module Bench
 
     private
 
-    def wrk?
-      system("command -v wrk", out: File::NULL) || !warn("bench: without wrk, no web servers are measured (see bin/setup)")
-    end
+    def wrk? = system("command -v wrk >/dev/null") || warn("bench: without wrk, no web servers are measured (see bin/setup)")
 
     def measure(workload, server, contender, parity)
       @progress.say("#{workload}: #{contender} served by #{server}")
@@ -88,11 +86,11 @@ module Bench
       Open3.capture2e("wrk", *options, "http://127.0.0.1:#{port}/").first
     end
 
-    # wrk says "50%   12.34ms", "99%    1.20s", "Requests/sec:   123.4", "Non-2xx or 3xx responses: 5".
+    # wrk says "     50%   12.34ms", "     99%    1.20s", "Requests/sec:   123.4", "Non-2xx or 3xx responses: 5".
     def read(text)
       requests = text[/Requests\/sec:\s+([\d.]+)/, 1].to_f
       # (If no answer came in time, there is nothing to say about how long they took.)
-      median, p99 = (["50%", "99%"].map { |part| ms(text[/#{part}\s+(\S+)/, 1]) } if requests.positive?)
+      median, p99 = (["50%", "99%"].map { |part| ms(text[/^ +#{part} +(\S+)/, 1]) } if requests.positive?)
       { requests: requests, median: median, p99: p99,
         failed: text[/Non-2xx or 3xx responses: (\d+)/, 1].to_i + text[/Socket errors: (.*)/, 1].to_s.scan(/\d+/).sum(&:to_i) }
     end
