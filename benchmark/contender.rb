@@ -28,12 +28,9 @@ module Bench
 
     attr_reader :workload, :dataset
 
-    # nonblocking: for a server whose fibers answer requests (Falcon). A GraphQL::Dataloader's fibers hold up all others of
-    # their thread while they wait, unless they are told not to.
-    def initialize(workload, nonblocking: false)
+    def initialize(workload)
       @workload = workload
       @dataset = workload.dataset
-      @nonblocking = nonblocking
     end
 
     # Requires the contender's gems, then models and types, which it makes its own.
@@ -84,9 +81,6 @@ module Bench
         plugins.each { |plugin, options| use(plugin, **options.to_h) }
       end
     end
-
-    # For contenders with a GraphQL::Dataloader.
-    def dataloader = [GraphQL::Dataloader, ({ nonblocking: true } if @nonblocking)]
 
     # Hooks
 

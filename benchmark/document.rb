@@ -174,6 +174,8 @@ module Bench
 
         Puma with 16 threads, Falcon with two processes; wrk with 32 connections for 8 s, after 2 s to warm up. Falcon's fibers have a
         connection each. A pipeline sends ten sleeps at once, but one connection sleeps them one after the other: there, pipelining can't help.
+        The fibers of a GraphQL::Dataloader, which are Pipeloader's too, hold up all others of their thread while they wait: under Falcon
+        that is what sleeps show. GraphQL::Dataloader::AsyncDataloader doesn't, but graphql 2.6 needs an `async` for it that Ruby 3.1 can't have.
 
         #{grid(Web::HEADS, @results[:web].map { |result| Web.row(result) })}
       MARKDOWN

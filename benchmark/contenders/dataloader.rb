@@ -8,7 +8,7 @@ module Bench
 
     private
 
-    def plugins = [dataloader]
+    def plugins = [GraphQL::Dataloader]
 
     def resolve_association(type, field, reflection)
       return type.define_method(field) { dataload_association(reflection.name) } unless plain_belongs_to?(reflection)

@@ -10,7 +10,7 @@ module Bench
 
     private
 
-    def plugins = [dataloader, *super]
+    def plugins = [GraphQL::Dataloader, *super]
 
     def resolve_association(type, field, reflection)
       configure(definition(type, field), :dataload, source(reflection))

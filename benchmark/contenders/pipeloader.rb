@@ -12,6 +12,6 @@ module Bench
       require "pipeloader"
     end
 
-    def plugins = [*([dataloader] if @nonblocking), ::Pipeloader]
+    def plugins = [::Pipeloader]
   end
 end

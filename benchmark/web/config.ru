@@ -15,7 +15,7 @@ rescue Errno::ESRCH
   exit!
 end
 
-contender = Bench::Contender.named(name).new(Bench::Workload.named(workload), nonblocking: defined?(Falcon))
+contender = Bench::Contender.named(name).new(Bench::Workload.named(workload))
 contender.load
 # A connection per fiber, where fibers answer requests.
 ActiveSupport::IsolatedExecutionState.isolation_level = :fiber if defined?(Falcon)
