@@ -69,12 +69,13 @@ module Pipeloader
       nil
     end
 
-    # Queues the rest of what +parent+ has begun: before all that it has yet to come to.
+    # Queues the rest of what +parent+ has begun: before all that it has yet to come to. (Where all jobs of a queue begin before
+    # any fiber goes on, as AsyncDataloader's, it comes after them.)
     #
     #: (^() -> void, Job?) -> void
     def pipeloader_go_on(work, parent)
-      job = pipeloader_job(work, parent, part: true)
-      @pending_jobs ? @pending_jobs.unshift(job) : append_job(job)
+      append_job(job = pipeloader_job(work, parent, part: true))
+      @pending_jobs.unshift(@pending_jobs.pop) if @pending_jobs&.last.equal?(job)
     end
 
     # What is appended inside the block, for the arguments of +field+, is done when it ends: here, or by jobs if there are several
