@@ -828,6 +828,32 @@ class ErrorsTest < AnswerTest
     assert_equal ["Post", "id", "999"], [error.model, error.primary_key, error.id.to_s]
   end
 
+  # A field that ends its object itself raises what else it raises; and a scalar may make null of a value.
+  def test_error_of_what_makes_it_null
+    code = Class.new(GraphQL::Schema::Scalar) { graphql_name "Code"; def self.coerce_result(value, _) = value == 5 ? raise(KeyError, "no such code") : value.presence }
+    thing = Class.new(Schemas::Base) do
+      graphql_name "Coded"
+      field :codes, [code], null: false
+      field :slow, String
+      field :bad, code, null: false
+      def codes = [nil, 5]
+      def slow = ::User.where(id: object.id).load && raise(KeyError, "broken")
+      def bad = ""
+    end
+    root = query_type { field :thing, thing; field :things, [thing]; def thing = ::Post.find(1); def things = ::Post.order(:id).limit(3) }
+    schemas = [false, true].map { |piped| Class.new(GraphQL::Schema) { query(root); use(Pipeloader) if piped } }
+    ["codes", "slow bad", "bad slow", "codes slow", "bad codes"].each do |fields|
+      ["{ thing { #{fields} } }", "{ things { #{fields} } }"].each do |query|
+        plain, piped = schemas.map do |schema|
+          schema.execute(query).to_h
+        rescue KeyError => e
+          e.message
+        end
+        assert_equal plain, piped, query unless Engine::NEXT && fields.include?("slow")
+      end
+    end
+  end
+
   # What comes after a null that a serial run would not have gone beyond, raises nothing. (On Next it does, in a serial run too.)
   def test_error_below_what_has_become_null
     comment = Class.new(Schemas::Base) { graphql_name "LastComment"; field :id, GraphQL::Types::ID }

@@ -47,7 +47,7 @@ module Pipeloader
     STEPS = %i[
       nop pop dup dupn swap topn setn adjuststack putnil putobject_INT2FIX_0_ putobject_INT2FIX_1_
       newarray newhash newrange expandarray concatstrings objtostring anytostring toregexp intern opt_str_freeze opt_str_uminus
-      opt_newarray_max opt_newarray_min opt_case_dispatch
+      opt_case_dispatch
       getlocal_WC_0 setlocal_WC_0 leave
     ].to_set.freeze
     JUMPS = %i[jump branchif branchunless branchnil].freeze
@@ -129,6 +129,7 @@ module Pipeloader
         in [name, literal] if LITERALS.include?(name) then literal?(literal)
         in [name, label] if JUMPS.include?(name) then !passed.include?(label)
         in [:opt_newarray_send, _, name] then callable?(name)
+        in [:opt_newarray_max | :opt_newarray_min => name, _] then callable?(name[/\w{3}\z/].to_sym)
         in [name, *] then STEPS.include?(name) || harmless_call?(name, step.grep(Hash))
         end
       end

@@ -98,7 +98,7 @@ module Pipeloader
     def peeks? = @peeks
     def connection? = true
 
-    # Whether there is nothing that graphql-ruby has to be spared, as all of it is a plan, or nothing.
+    # Whether nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit.
     def empty? = @reasons.empty?
     def takes?(_connection) = true
 

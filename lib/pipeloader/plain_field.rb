@@ -36,9 +36,8 @@ module Pipeloader
     def chain
       return if own_code || configured
 
-      paged = @field.extensions.any?(HOST::ConnectionExtension)
-      chain = paged && shadowed.nil? && arguments.empty? ? Chain.of(reader) : asked
-      chain if chain && (chain.calls.size > 1 || paged) && chain.calls.first.alone? && takes_arguments?(chain)
+      chain = paged? && shadowed.nil? && arguments.empty? ? Chain.of(reader) : asked
+      chain if chain && (chain.calls.size > 1 || paged?) && chain.calls.first.alone? && takes_arguments?(chain)
     end
 
     # What its resolver method, or the record's method, works out from columns, where that is all that stands in the way.
@@ -51,8 +50,12 @@ module Pipeloader
       formula if formula&.parameters&.empty?
     end
 
-    # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods.
-    def other_on_next? = mode == :direct_send && !same_on_next?
+    # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods, and it may be told
+    # of another.
+    def other_on_next? = !same_on_next?
+
+    # Whether what is returned becomes a Relay connection.
+    def paged? = @field.extensions.any?(HOST::ConnectionExtension)
 
     # True if no `scope_items` sees the value.
     def unscoped?
@@ -118,7 +121,11 @@ module Pipeloader
         Host.graphql_alone?(@type.instance_method(method))
     end
 
-    def same_on_next? = worked_out.nil? && (asked.nil? || (asked.reader_alone? && reader == @field.method_sym))
+    def same_on_next?
+      return @field.execution_mode_key == @field.resolver_method if mode == :resolve_legacy_instance_method
+
+      worked_out.nil? && (asked.nil? || (asked.reader_alone? && reader == @field.method_sym))
+    end
 
     # Whether its resolver method has an argument for each of its own.
     #

@@ -132,7 +132,7 @@ module Pipeloader
       reflection = model.reflect_on_association(reader.association) if reader.association?
       return unless reflection&.collection? && Lookup.objection(reflection).nil?
 
-      return connection(type, key, nodes, field, reflection, chain) if field.connection?
+      return connection(type, key, nodes, field, reflection, chain) if plain.paged?
 
       given = FieldArguments.new(field, nodes.first) if chain.parameters.any?
       return link(type, key, nodes, field, reflection, chain, given) if field.type.unwrap.kind.composite?

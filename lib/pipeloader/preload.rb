@@ -11,6 +11,7 @@ module Pipeloader
     # @param key [String, nil] in the response
     def initialize(key, reflection)
       @key = key
+      @reflection = reflection
       @name = reflection.name
       @model = reflection.klass
       @collection = reflection.collection?
@@ -61,6 +62,7 @@ module Pipeloader
     def unread?(record)
       key = @lookup.owners_key
       record.singleton_methods.empty? && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
+        record.class._reflect_on_association(@name).equal?(@reflection) && # (an heir may have another)
         (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
         (!record.association_cached?(@name) || (@collection && Root.readable_association?(record.association(@name))))
     end

@@ -17,12 +17,12 @@ module Pipeloader
         end
       end
 
-      # @param value what an object of graphql-ruby's stands for
-      # @return [Class, nil] as #model, of a record or a connection alone
-      def model_of_object(value)
-        return record_class(value) if ActiveRecord::Base === value
-
-        value.items.klass if connection?(value)
+      # @param value what an object of +type+ stands for
+      # @return [Class, nil] as #model, of a record, or of a connection where the type says that it is one
+      def model_of_object(value, type)
+        if ConnectionSelection.connection?(type) then value.items.klass if connection?(value)
+        elsif ActiveRecord::Base === value then record_class(value)
+        end
       end
 
       # (A decorator may say that it is a record, too.)

@@ -142,4 +142,20 @@ class DelegationTest < PlanTest
     assert_equal ['SELECT "posts"."id", "posts"."title" FROM "posts" ORDER BY "posts"."id" ASC'], narrow
     assert_equal ['SELECT "posts".* FROM "posts" ORDER BY "posts"."id" ASC'], whole
   end
+
+  # Next is told of a method of its own.
+  if GraphQL::Schema::Field.method_defined?(:execution_mode_key)
+    def test_another_method_on_next
+      post = type("Post") do
+        field :title, String, resolve_legacy_instance_method: :compute_title
+        field :line, String, resolve_legacy_instance_method: :compute_line
+        def title = object.title
+        def compute_title = "next #{context[:x]}"
+        def line = "#{object.title}!"
+        def compute_line = "next #{object.id} #{context[:x]}"
+      end
+      query = type("Query") { field :posts, [post]; def posts = ::Post.order(:id) }
+      assert_same_answer("{ posts { title line } }", make(query: query))
+    end
+  end
 end

@@ -388,6 +388,18 @@ class FormulasTest < PlanTest
     before.send(:remove_method, :center)
   end
 
+  # (Ruby 3.1 has instructions of their own for these.)
+  def test_greatest_and_least_of_somebodys
+    before = Module.new { def max(*) = super.to_i + 100; def min(*) = super.to_i - 100 }
+    Array.prepend(before)
+    [-> { [object.name.to_s.size, 3].max.to_s }, -> { [object.name.to_s.size, 3].min.to_s }].each do |body|
+      assert_aside(QUERIES.first, schemas_of(String, body), model: Thing)
+    end
+  ensure
+    before.send(:remove_method, :max)
+    before.send(:remove_method, :min)
+  end
+
   # A Timeout that strikes while it is worked out isn't the method's.
   def test_interrupted
     formula = Pipeloader::Formula.of_type(type("Thing") { def it = object.name.strip }, :it)

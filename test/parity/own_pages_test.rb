@@ -345,6 +345,36 @@ class OwnPagesTest < PageTest
     end
   end
 
+  class Basket < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :items, -> { order(:id) }, class_name: "Comment", foreign_key: :post_id
+    belongs_to :parent, class_name: "User", foreign_key: :author_id, optional: true
+  end
+
+  # What is of a connection, but none by its type: what its methods are called, says nothing of the nodes' columns.
+  def test_types_of_a_connections_own
+    node = type("Basket") { field :id, GraphQL::Types::ID }
+    info = type("BasketInfo", GraphQL::Types::Relay::PageInfo) { field :total_count, Integer; def total_count = object.items.count }
+    summary = type("Summary") { field :total_count, Integer; field :parent, node; def total_count = object.items.count }
+    connection = type("BasketConnection", GraphQL::Types::Relay::BaseConnection) do
+      edge_type node.edge_type
+      field :page_info, info, null: false
+      field :summary, summary
+      def summary = object
+    end
+    query = type("Query") { field :baskets, connection, connection: true; def baskets = Basket.order(:id) }
+    schemas = make(query: query)
+    ["nodes { id } pageInfo { hasNextPage totalCount }", "nodes { id } summary { totalCount }", "nodes { id } summary { totalCount parent { id } }"].each do |below|
+      ["", "(first: 2)"].each { |given| text_of_both("{ baskets#{given} { #{below} } }", schemas) }
+    end
+  end
+
+  # A relation where a connection is said to be.
+  def test_no_connection_extension_of_a_chain
+    connection = Comment.connection_type
+    all_equal(make_schemas { field :comments, connection, connection_extension: nil; def comments = object.comments.where("score > 0") })
+  end
+
   class Limited < ActiveRecord::Base
     self.table_name = "comments"
     default_scope { limit(2) }

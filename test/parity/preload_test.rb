@@ -50,6 +50,31 @@ class PreloadTest < PlanTest
     assert_equal 5, WireCounter.events("sql.active_record") { schemas.last.execute(QUERY) }.size
   end
 
+  class Craft < ActiveRecord::Base
+    self.table_name = "vehicles"
+    belongs_to :user, class_name: "::User", optional: true
+    def self.find_sti_class(name) = name == "Car" ? Auto : self
+    def self.sti_name = "Bike"
+  end
+
+  class Auto < Craft
+    belongs_to :user, class_name: "PreloadTest::Place", foreign_key: :user_id, optional: true
+    def self.sti_name = "Car"
+  end
+
+  class Place < ActiveRecord::Base
+    self.table_name = "posts"
+  end
+
+  # An association of the same name, and another.
+  def test_heirs
+    label = type("Label") { field :id, GraphQL::Types::ID; field :label, String; def label = object.class.name.dup }
+    craft = type("Craft") { field :label, String; field :user, label; def label = object.class.name.dup }
+    schemas = schemas({ crafts: [[craft], -> { Craft.unscoped.order(:type, :id) }], autos: [[craft], -> { Craft.unscoped.order(type: :desc, id: :asc) }] })
+    answer = assert_same_answer("{ crafts { label user { id label } } autos { user { label } } }", schemas)
+    assert_includes answer.to_s, "PreloadTest::Place"
+  end
+
   # Few are read as they are.
   def test_few
     schemas = pair

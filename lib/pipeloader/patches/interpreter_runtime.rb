@@ -15,12 +15,26 @@ module Pipeloader
         raise if e.is_a?(::Timeout::Error) || (fiber = ResolverFiber.current).nil?
 
         fiber.await_turn
-        raise unless result.graphql_dead
+        raise if !result.graphql_dead || @pipeloader_killers&.[](result).equal?(fiber.job)
+      end
+
+      # A null where none may be.
+      def set_result(result, name, value, is_child_result, is_non_null)
+        ResolverFiber.current&.await_turn if value.nil? && is_non_null && !result.graphql_dead
+        super
+      end
+
+      # (By whom: what that field does besides, it would do all the same.)
+      def set_graphql_dead(result)
+        if result.respond_to?(:graphql_dead=)
+          @pipeloader_killers ||= {}.compare_by_identity
+          @pipeloader_killers[result] = ResolverFiber.current&.job
+        end
+        super
       end
 
       def continue_value(value, field, is_non_null, ast_node, result_name, selection_result) # rubocop:disable Metrics/ParameterLists
         case value
-        when nil then ResolverFiber.current&.await_turn if is_non_null
         when GraphQL::Error then ResolverFiber.current&.await_turn
         when Array then ResolverFiber.current&.await_turn if value.first.is_a?(GraphQL::ExecutionError)
         end

@@ -30,10 +30,12 @@ module Pipeloader
 
       def pipeloader_partial(result)
         object = result.graphql_application_value
-        return unless object.is_a?(GraphQL::Schema::Object) && (model = Root.model_of_object(object.object))
-        return unless (plans = pipeloader_plans)
+        return unless object.is_a?(GraphQL::Schema::Object) && (plans = pipeloader_plans)
 
-        partial = plans.partial(result.graphql_result_type, result.graphql_selections, result.ast_node, model)
+        type = result.graphql_result_type
+        return unless (model = Root.model_of_object(object.object, type))
+
+        partial = plans.partial(type, result.graphql_selections, result.ast_node, model)
         partial if partial&.takes?(object.object)
       end
 
