@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../example_root"
+
 # Plain types over the example's models. As in an application, nothing here knows of any contender.
 module Aggregates
   module Types
@@ -36,10 +38,6 @@ module Aggregates
       def latest_comments(limit:) = object.comments.reorder(id: :desc).limit(limit)
     end
 
-    class Query < ::Example::Types::Query
-      field :posts, [Post], null: false do
-        argument :limit, Integer, required: true
-      end
-    end
+    Query = Bench::Datasets::ExampleRoot.of(Post)
   end
 end

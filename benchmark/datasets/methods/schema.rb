@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../example_root"
+
 # Resolver methods over the example's models that do nothing but to ask the record. As in an application, nothing here knows of
 # any contender.
 module Methods
@@ -34,10 +36,6 @@ module Methods
       def comments = object.comments
     end
 
-    class Query < ::Example::Types::Query
-      field :posts, [Post], null: false do
-        argument :limit, Integer, required: true
-      end
-    end
+    Query = Bench::Datasets::ExampleRoot.of(Post)
   end
 end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../example_root"
+
 # Resolver methods over the example's models, each with code of its own, so that nobody can see from outside what it reads.
 # As in an application, nothing here knows of any contender.
 module Opaque
@@ -40,10 +42,6 @@ module Opaque
       def comments = object.comments.to_a
     end
 
-    class Query < ::Example::Types::Query
-      field :posts, [Post], null: false do
-        argument :limit, Integer, required: true
-      end
-    end
+    Query = Bench::Datasets::ExampleRoot.of(Post)
   end
 end
