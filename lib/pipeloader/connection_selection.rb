@@ -8,9 +8,14 @@ module Pipeloader
     CONNECTION = GraphQL::Types::Relay::ConnectionBehaviors
     EDGE = GraphQL::Types::Relay::EdgeBehaviors
     PLAIN = %w[pageInfo cursor].freeze
-    private_constant :CONNECTION, :EDGE, :PLAIN
+    private_constant :PLAIN
 
-    def self.connection?(type) = type < CONNECTION && !type.node_type.nil?
+    class << self
+      def connection?(type) = type < CONNECTION && !type.node_type.nil?
+
+      # Whether its edges are graphql-ruby's.
+      def plain_edges?(type) = type.edge_class.nil? || type.edge_class.equal?(GraphQL::Pagination::Connection::Edge)
+    end
 
     def initialize(demands, type, selections)
       @demands = demands
@@ -35,7 +40,7 @@ module Pipeloader
     private
 
     def edges(node, field)
-      return other(@type, node, field) unless known?(field) && own?(@type, :edges, CONNECTION) && plain_edges?
+      return other(@type, node, field) unless known?(field) && plain_edges?
 
       edge = field.type.unwrap
       @demands.each_field(edge, node.selections) do |below, its_field|
@@ -44,7 +49,7 @@ module Pipeloader
     end
 
     def nodes(type, node, field, host)
-      return other(type, node, field) unless known?(field) && own?(type, node.name.to_sym, host)
+      return other(type, node, field) unless known?(field) && Host.hosted?(type, node.name.to_sym, host)
 
       @sources |= [[field.type.unwrap, node.selections]]
     end
@@ -57,6 +62,8 @@ module Pipeloader
       @whole ||= "#{type.graphql_name}.#{node.name} may read the nodes"
     end
 
+    def plain_edges? = Host.hosted?(@type, :edges, CONNECTION) && ConnectionSelection.plain_edges?(@type)
+
     def known?(field) = field.is_a?(GraphQL::Schema::Field)
 
     def declared?(field) = known?(field) && field.pipeloader_selects
@@ -64,9 +71,5 @@ module Pipeloader
     def untouched?(type, field)
       known?(field) && field.resolver.nil? && !type.method_defined?(field.resolver_method)
     end
-
-    def own?(type, name, host) = type.method_defined?(name) && type.instance_method(name).owner.equal?(host)
-
-    def plain_edges? = @type.edge_class.nil? || @type.edge_class.equal?(GraphQL::Pagination::Connection::Edge)
   end
 end

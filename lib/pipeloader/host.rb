@@ -33,6 +33,13 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def graphql_alone?(method) = alone?(method) { |it| graphql?(it) }
 
+      # Whether +type+ has its method +name+ from +host+, a module of graphql-ruby's, and as it is there.
+      #
+      #: (Class, Symbol, Module) -> bool
+      def hosted?(type, name, host)
+        type.method_defined?(name) && (method = type.instance_method(name)).owner.equal?(host) && graphql_alone?(method)
+      end
+
       # Whether a method of a class of Ruby's is as Ruby has it, or ActiveSupport.
       #
       #: (UnboundMethod) -> bool

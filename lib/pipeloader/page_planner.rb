@@ -3,13 +3,10 @@
 module Pipeloader
   # As Planner, for what is selected of a Relay connection; stops where that is more than graphql-ruby's own types say.
   class PagePlanner < Planner
-    CONNECTION = GraphQL::Types::Relay::ConnectionBehaviors
-    EDGE = GraphQL::Types::Relay::EdgeBehaviors
-    PAGES = GraphQL::Pagination::ActiveRecordRelationConnection
     ENCODER = GraphQL::Schema::Base64Encoder
     FACTS = %i[has_next_page has_previous_page start_cursor end_cursor].freeze
     PARTS = %w[edges nodes pageInfo].freeze
-    private_constant :CONNECTION, :EDGE, :PAGES, :ENCODER, :FACTS, :PARTS
+    private_constant :ENCODER, :FACTS, :PARTS
 
     def plan(type, selections, model) = catch(OPAQUE) { page(type, selections, model) }
 
@@ -61,7 +58,7 @@ module Pipeloader
     def objection_to_connection(type)
       name = type.graphql_name
       return "#{name} isn't a connection type of graphql-ruby's" unless ConnectionSelection.connection?(type)
-      return "#{name} has edges of its own" unless type.edge_class.nil? || type.edge_class.equal?(PAGES.const_get(:Edge))
+      return "#{name} has edges of its own" unless ConnectionSelection.plain_edges?(type)
       return "#{name}: `cursor_encoder` is the schema's own" unless @operation.schema.cursor_encoder.equal?(ENCODER)
 
       PlainType.objection(type) || objection_to_wrapper || objection_to_pages
@@ -77,13 +74,13 @@ module Pipeloader
       connections = @operation.schema.connections
       wrappers = connections.all_wrappers
       types = HOSTS.map { |host| @model.relation_delegate_class(host) }
-      known = types.all? { |type| PAGES.equal?(wrappers.values_at(*type.ancestors).compact.first) }
+      known = types.all? { |type| Root::CONNECTION.equal?(wrappers.values_at(*type.ancestors).compact.first) }
       known &&= CHOICE.all? { |name| Host.graphql_alone?(connections.method(name)) }
       "the schema has a wrapper of its own for relations" unless known
     end
 
     def objection_to_pages
-      methods = [PAGES, PAGES.const_get(:Edge)].flat_map { |type| methods_of(type) }
+      methods = [Root::CONNECTION, Root::CONNECTION.const_get(:Edge)].flat_map { |type| methods_of(type) }
       own = [*methods, ENCODER.method(:encode), ENCODER.method(:decode)].find { |method| !Host.graphql_alone?(method) }
       "`#{own.name}` of #{own.owner.inspect}" if own
     end
@@ -96,7 +93,7 @@ module Pipeloader
     end
 
     def entry(type, key, nodes)
-      named(type, key, nodes, CONNECTION) do |reader, field|
+      named(type, key, nodes, ConnectionSelection::CONNECTION) do |reader, field|
         case reader
         when :edges then edges(key, field, nodes)
         when :nodes then nodes(key, field, nodes)
@@ -117,13 +114,13 @@ module Pipeloader
 
     def edges(key, field, nodes)
       edge = object_type(field, list: true)
-      stop("#{edge.graphql_name} isn't an edge type of graphql-ruby's", edge, field) unless edge < EDGE
+      stop("#{edge.graphql_name} isn't an edge type of graphql-ruby's", edge, field) unless edge < ConnectionSelection::EDGE
       @fields << field
       Page::Edges.new(key, below(edge, nodes).map { |name, same| entry_of_edge(edge, name, same) })
     end
 
     def entry_of_edge(edge, key, nodes)
-      named(edge, key, nodes, EDGE) do |reader, field|
+      named(edge, key, nodes, ConnectionSelection::EDGE) do |reader, field|
         case reader
         when :node then nodes(key, field, nodes, list: false)
         when :cursor then Page::Cursor.new(key, coercion(edge, field))

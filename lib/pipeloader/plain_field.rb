@@ -115,11 +115,7 @@ module Pipeloader
     end
 
     # Whether its resolver method is that module's.
-    def hosts?(host)
-      method = @field.resolver_method
-      host && @type.method_defined?(method) && @type.instance_method(method).owner.equal?(host) &&
-        Host.graphql_alone?(@type.instance_method(method))
-    end
+    def hosts?(host) = host && Host.hosted?(@type, @field.resolver_method, host)
 
     def same_on_next?
       return @field.execution_mode_key == @field.resolver_method if mode == :resolve_legacy_instance_method

@@ -4,7 +4,6 @@ module Pipeloader
   # What a resolver has returned, as the root of a Plan: a relation that isn't loaded yet, an association, records.
   class Root
     CONNECTION = GraphQL::Pagination::ActiveRecordRelationConnection
-    private_constant :CONNECTION
 
     class << self
       # @return [Class, nil] the model of the records that +value+ is, or brings; nil where it isn't the root of any plan
