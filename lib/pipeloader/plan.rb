@@ -49,7 +49,7 @@ module Pipeloader
 
     alias inspect to_s
 
-    # @param entries [Array<Constant, Leaf, Link>] in the order of the response
+    # @param entries [Array<Constant, Leaf, Computed, Calculation, Link>] in the order of the response
     def initialize(projection, entries)
       @projection = projection
       @entries = entries.freeze

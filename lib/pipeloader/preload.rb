@@ -4,7 +4,7 @@ module Pipeloader
   # An association that many objects are asked for, of whose records something is opaque: they are read for all owners at once,
   # and made and gone on with as ever.
   class Preload
-    attr_reader :key, :name, :lookup
+    attr_reader :key, :lookup
 
     alias inspect to_s
 
@@ -12,26 +12,25 @@ module Pipeloader
     def initialize(key, reflection)
       @key = key
       @reflection = reflection
-      @name = reflection.name
       @model = reflection.klass
-      @collection = reflection.collection?
       @types = @model.attribute_types
       @lookup = RecordLookup.new(reflection)
     end
 
+    def name = @reflection.name
     def current? = @model.attribute_types.equal?(@types)
     def leads_back? = false
     def databases = [@model]
 
     # Whether whole rows are what is read for +record+.
-    def for?(record) = record.instance_variable_get(:@pipeloader_demand)&.child(record.class, @name)&.projection(@model).nil?
+    def for?(record) = record.instance_variable_get(:@pipeloader_demand)&.child(record.class, name)&.projection(@model).nil?
 
     # Whether ActiveRecord is to find an owner's records itself: somebody else has asked for them since graphql-ruby came to the
     # field (and not: given it others), or those without an owner are meant.
     def leaves?(owner)
       return !@lookup.belongs_to? if owner.key.nil?
 
-      owner.record.association_cached?(@name) && owner.record._read_attribute(@lookup.owners_key) == owner.key
+      owner.record.association_cached?(name) && owner.record._read_attribute(@lookup.owners_key) == owner.key
     end
 
     # Has it loaded for those of +records+ that would read it each by itself. (Few are read as they are: pipelined.)
@@ -62,15 +61,15 @@ module Pipeloader
     def unread?(record)
       key = @lookup.owners_key
       record.singleton_methods.empty? && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
-        record.class._reflect_on_association(@name).equal?(@reflection) && # (an heir may have another)
+        record.class._reflect_on_association(name).equal?(@reflection) && # (an heir may have another)
         (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
-        (!record.association_cached?(@name) || (@collection && Root.readable_association?(record.association(@name))))
+        (!record.association_cached?(name) || (@reflection.collection? && Root.readable_association?(record.association(name))))
     end
 
     # (Somebody may have changed its key.)
     def take(owner)
       record = owner.record
-      record.association(@name).pipeloader_load(owner.records) if record._read_attribute(@lookup.owners_key) == owner.key
+      record.association(name).pipeloader_load(owner.records) if record._read_attribute(@lookup.owners_key) == owner.key
     end
   end
 end
