@@ -8,6 +8,12 @@ class PlanWritesTest < PlanTest
   WRITES = {
     update_all: -> { ::User.update_all("name = name || '!'") },
     transaction: -> { ::User.transaction { ::User.update_all("name = name || '!'") } },
+    begun: lambda do
+      ::User.with_connection do |connection|
+        connection.begin_transaction
+        ::User.update_all("name = name || '!'").tap { connection.commit_transaction }
+      end
+    end,
     rolled_back: -> { ::User.transaction { ::User.update_all("name = name || '!'").then { raise ActiveRecord::Rollback } } },
     execute: -> { ::User.with_connection { |connection| connection.execute("UPDATE users SET name = name || '!'").clear } },
     scoped: -> { ::User.where(id: ..4).scoping { ::User.update_all("name = name || '!'") } }

@@ -189,7 +189,7 @@ module Pipeloader
       end
 
       def begin_transaction(...)
-        pipeloader_send_gathered
+        pipeloader_catch_up(ResolverFiber.current)
         super
       end
 
