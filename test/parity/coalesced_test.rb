@@ -420,6 +420,7 @@ class CoalescedTest < PipeloaderTest
 
   # The plan of each read is that of the single one, however many there are.
   def test_plans
+    connection.execute("SET enable_seqscan = on")
     connection.execute("CREATE TABLE planned AS SELECT n AS id, n % 1000 AS parent FROM generate_series(1, 20000) n")
     connection.execute("ALTER TABLE planned ADD PRIMARY KEY (id); CREATE INDEX ON planned (parent); ANALYZE planned")
     {
@@ -435,6 +436,6 @@ class CoalescedTest < PipeloaderTest
       end
     end
   ensure
-    connection.execute("DROP TABLE IF EXISTS planned")
+    connection.execute("DROP TABLE IF EXISTS planned; RESET enable_seqscan")
   end
 end
