@@ -72,7 +72,7 @@ module Bench
       require "graphql/schema" # before GraphQL::Schema::Object is touched
     end
 
-    def execute = @schema.execute(@workload.query, variables: @workload.variables)
+    def execute = @schema.execute(@workload.document, variables: @workload.variables)
 
     def build_schema
       query, plugins = @dataset.query_type, self.plugins

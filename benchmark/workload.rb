@@ -7,7 +7,8 @@ module Bench
   # tree: whether the query is a plain tree of columns and associations, so that the floors can answer it.
   # only: the names of the contenders for which it is meant; nil: all.
   # hidden: whether it is a point of a curve, and no workload of its own.
-  Workload = Struct.new(:name, :title, :about, :dataset_name, :query, :variables, :includes, :tree, :only, :hidden,
+  # cold: whether each time it is a document that nobody has seen before.
+  Workload = Struct.new(:name, :title, :about, :dataset_name, :query, :variables, :includes, :tree, :only, :hidden, :cold,
                         keyword_init: true) do
     class << self
       # In the order in which they are reported.
@@ -16,9 +17,9 @@ module Bench
       def listed = all.reject(&:hidden)
 
       def define(name, title, dataset:, query:, about: nil, variables: {}, includes: {}, tree: false, only: nil,
-                 hidden: false)
+                 hidden: false, cold: false)
         all << new(name: name, title: title, about: about, dataset_name: dataset, query: query, variables: variables,
-                   includes: includes, tree: tree, only: only, hidden: hidden)
+                   includes: includes, tree: tree, only: only, hidden: hidden, cold: cold)
       end
 
       def named(name) = all.find { |workload| workload.name == name }
@@ -26,5 +27,13 @@ module Bench
 
     def dataset = @dataset ||= Dataset.named(dataset_name)
     def tree? = tree
+
+    # What is executed next.
+    def document
+      return query unless cold
+
+      @documents = @documents.to_i + 1
+      "#{query}# the #{@documents}."
+    end
   end
 end
