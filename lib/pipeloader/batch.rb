@@ -14,6 +14,7 @@ module Pipeloader
     end
 
     def add(keys)
+      @shared = @keys.any?
       @keys.concat(keys)
       self
     end
@@ -41,7 +42,8 @@ module Pipeloader
 
     def read? = !@outcome.nil?
 
-    # @return [Hash{Object => Array<Array>}] by the owner's key; raises what the Lookup has raised
-    def rows = @outcome.value
+    # @param keys [Array] as one of those who ask has added them
+    # @return [Hash{Object => Array<Array>}] by the owner's key, of these and others maybe; raises what the Lookup has raised
+    def rows(keys) = @shared ? @lookup.own(@outcome.value, keys) : @outcome.value
   end
 end

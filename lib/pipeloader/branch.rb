@@ -66,6 +66,9 @@ module Pipeloader
     # @return [Branch] of one of them
     def below(link) = @below[link.at]
 
+    # @return [Hash{Object => Array<Array>}] the rows of each owner that has any
+    attr_reader :by_key
+
     # @return [Array<Array>] the rows of one owner
     def of(key) = @by_key.fetch(key, NONE)
   end

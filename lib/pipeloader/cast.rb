@@ -34,6 +34,9 @@ module Pipeloader
       @decoded = AS_DECODED.fetch(attribute.class.name, [])
     end
 
+    # @return [Array<Class>] of the values that are what pg has decoded
+    attr_reader :decoded
+
     # @raise [Unfit] where there is no such value
     def call(value)
       @decoded.include?(value.class) ? value : deserialize(value)

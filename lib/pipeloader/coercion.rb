@@ -34,6 +34,15 @@ module Pipeloader
       @items = Coercion.new(@type.of_type, attribute) if @kind == :list
     end
 
+    # @return [Array<Array(Class, Symbol)>] of a column's values as pg decodes them, and of the field's; none if they are unknown
+    def kinds = @cast.decoded.map { |type| [type, @kind] }
+
+    # @return [Symbol] what the field's values are: :string, :id, :int, :boolean, :float, :list, or :leaf for any other
+    attr_reader :kind
+
+    # Whether nothing is to be made of it: most values are Strings.
+    def as_it_is?(value) = @kind == :string && value.instance_of?(String) && value.encoding == Encoding::UTF_8
+
     # @param value as it came from the database
     def call(value, context)
       of_attribute(@cast.call(value), context)
@@ -48,9 +57,11 @@ module Pipeloader
       raise Coercion.verdict(e) { coerce(value, context) }
     end
 
-    # An attribute as its reader gives it. (It may be only now that it is cast.)
+    # An attribute as its reader gives it; Unfit if the record was read without it. (It may be only now that it is cast.)
     def self.attribute(record, name)
-      record._read_attribute(name)
+      record._read_attribute(name) { raise Unfit }
+    rescue Unfit
+      raise
     rescue StandardError => e
       raise verdict(e) { record._read_attribute(name) }
     end

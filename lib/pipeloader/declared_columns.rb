@@ -60,7 +60,7 @@ module Pipeloader
         return unless model.is_a?(Class) && model < ActiveRecord::Base && !model.abstract_class? && model.table_exists?
 
         model.define_attribute_methods
-        plain = fields.map { |field| PlainField.new(type, field) }.reject(&:objection)
+        plain = fields.map { |field| PlainField.of(type, field) }.reject(&:objection)
         model if plain.any? && plain.all? { |field| model.method_defined?(field.reader) }
       end
 

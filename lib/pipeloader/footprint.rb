@@ -45,7 +45,7 @@ module Pipeloader
       def prove(type, field, model)
         return declared(type, field, model) if field.pipeloader_selects
 
-        plain = PlainField.new(type, field)
+        plain = PlainField.of(type, field)
         objection = plain.objection
         read = objection ? opaque(objection) : PlainModel.of(model).reader(plain.reader)
         read = worked_out(plain, model) || read if read.opaque?
@@ -61,7 +61,7 @@ module Pipeloader
       # A plain field that declares columns besides, reads both.
       def declared(type, field, model)
         declared = DeclaredColumns.of(field, model)
-        plain = PlainField.new(type, field)
+        plain = PlainField.of(type, field)
         return declared if declared.missing? || plain.objection
 
         read = PlainModel.of(model).reader(plain.reader)
@@ -97,7 +97,7 @@ module Pipeloader
       return Footprint.new(kind, reason: "#{type.graphql_name}.#{field.graphql_name}: #{reason}") if reason
       return self unless association?
 
-      field.type.unwrap.kind.composite? && PlainField.new(type, field).unscoped? ? self : Footprint.columns(columns)
+      field.type.unwrap.kind.composite? && PlainField.of(type, field).unscoped? ? self : Footprint.columns(columns)
     end
   end
 end

@@ -21,8 +21,27 @@ module Pipeloader
       root.build(@context)
     end
 
+    # Reads what a link leads to.
+    #
+    # @param keys [Array] of its owners
+    # @return [Branch] with a row for each
+    def below(link, keys)
+      Branch.of(Plan.new(nil, [link]), keys.map { |key| [key] }, coerced: true).tap { |root| read(root) }
+    end
+
+    # @param associations [Array<ActiveRecord::Associations::Association>] of several owners
+    # @return [Array<Array<Hash>, nil>] for each owner; nil where something doesn't fit
+    def associations(link, associations)
+      key = associations.first.reflection.chain.last.join_foreign_key
+      root = below(link, associations.map { |it| it.owner._read_attribute(key) })
+      root.rows.map { |row| fitting { link.build(row, root, @context) } }
+    end
+
+    private
+
     # Reads all that is below.
     def read(root)
+      root.plan.use(@context, coerced: root.coerced?)
       level = root.branches
       until level.empty?
         found = @fiber.look_up(level.map { |branch| branch.wanted(@context) })
@@ -30,17 +49,6 @@ module Pipeloader
         level = level.flat_map(&:branches)
       end
     end
-
-    # @param associations [Array<ActiveRecord::Associations::Association>] of several owners
-    # @return [Array<Array<Hash>, nil>] for each owner; nil where something doesn't fit
-    def associations(link, associations)
-      key = associations.first.reflection.chain.last.join_foreign_key
-      root = Branch.of(Plan.new(nil, [link]), associations.map { |it| [it.owner._read_attribute(key)] }, coerced: true)
-      read(root)
-      root.rows.map { |row| fitting { link.build(row, root, @context) } }
-    end
-
-    private
 
     # The trace, of the first of +fields+ around the block, and of the others when it is done.
     def told(fields, &block)

@@ -9,7 +9,8 @@ module Pipeloader
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
     # @param parent [Job, nil] the job that asked for this one
-    # @param index [Integer] how many its parent had asked for before
+    # @param index [Integer, Array(Integer, Integer)] how many its parent had asked for before; without a parent, which round of
+    #   lazy values it belongs to, and how many had no parent before
     # @param part [Boolean] whether it does a part of its parent's own work, which waits for it
     def initialize(loader, work, parent, index, part) # (A keyword would be a Hash for each.)
       @loader = loader
@@ -44,8 +45,24 @@ module Pipeloader
     # There is nothing to be done.
     def drop = @work = nil
 
-    # The place of the next job that this one asks for.
-    def next_index = @children = (@children || 0) + 1
+    # As that of an Owner, which makes it when it's asked.
+    def job = self
+
+    def reserved = [self]
+
+    # One that it would have asked for.
+    #
+    #: (Integer, ?(^() -> void)?) -> Job
+    def child(index, work = nil) = Job.new(@loader, work, self, index, false)
+
+    # The places of the next jobs that this one asks for.
+    #
+    # @return [Integer] the first of so many
+    def next_indexes(count)
+      first = (@children || 0) + 1
+      @children = first + count - 1
+      first
+    end
 
     # <=> by the serial order of the schema, as it is without Pipeloader.
     #
@@ -59,7 +76,7 @@ module Pipeloader
     def part? = @part && !parent.nil?
 
     # A part is in its parent's place.
-    def place = @place ||= part? ? [*parent.place, index] : [path.size, path]
+    def place = @place ||= part? ? [*parent.place, index] : [path.first.first, path.size, path]
 
     private
 
@@ -73,7 +90,7 @@ module Pipeloader
       path.first(shared) == other.path.first(shared) ? -order : order
     end
 
-    # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5].
+    # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5]. Lazy values come after all of them, with theirs.
     #
     #: (Job) -> Integer
     def compare_in_queue(other) = place <=> other.place

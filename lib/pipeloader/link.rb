@@ -5,6 +5,9 @@ module Pipeloader
   class Link
     attr_reader :key, :plan, :name
 
+    # @return [Integer] where in its owner's row the key is
+    attr_reader :index
+
     # @return [Integer] its place among its plan's links
     attr_accessor :at
 
@@ -26,6 +29,8 @@ module Pipeloader
       @lookup = lookup
       @inverse = PlainModel.inverse(reflection)&.name
     end
+
+    def many? = @many
 
     # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
@@ -61,8 +66,7 @@ module Pipeloader
       rows.empty? ? nothing : @plan.build(rows.first, below, context)
     end
 
-    private
-
+    # What is there for an owner that has none.
     def nothing = @nullable ? nil : raise(Unfit)
   end
 end

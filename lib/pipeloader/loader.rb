@@ -34,6 +34,10 @@ module Pipeloader
           # In which order the schema would work without us.
           define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
           define_method(:pipeloader_coalesces?) { coalesce }
+          # Whether jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
+          # fiber goes on.
+          queued = queues.instance_method(:append_job).owner.equal?(GraphQL::Dataloader)
+          define_method(:pipeloader_queues?) { queued }
         end
       end
     end
@@ -48,7 +52,7 @@ module Pipeloader
 
       outer = @pipeloader_run
       Response.within do |response|
-        inner = @pipeloader_run = Run.new(response) { pipeloader_queue }
+        inner = @pipeloader_run = Run.new(response) { pipeloader_queued_jobs }
         begin
           super(...)
         ensure
@@ -64,18 +68,17 @@ module Pipeloader
       work = Thread.current[WORK]
       return work << (callable || block) if work
 
-      job = callable.is_a?(Job) ? callable : pipeloader_job(callable || block)
+      job = Job === callable || Cohort === callable ? callable : pipeloader_job(callable || block) # rubocop:disable Style/CaseEquality
       TAKES_OBJECTS ? super(job) : @pending_jobs.push(job)
       nil
     end
 
-    # Queues the rest of what +parent+ has begun: before all that it has yet to come to. (Where all jobs of a queue begin before
-    # any fiber goes on, as AsyncDataloader's, it comes after them.)
+    # Queues the rest of what +parent+ has begun: before all that it has yet to come to. (AsyncDataloader's come after them.)
     #
     #: (^() -> void, Job?) -> void
     def pipeloader_go_on(work, parent)
-      append_job(job = pipeloader_job(work, parent, part: true))
-      @pending_jobs.unshift(@pending_jobs.pop) if @pending_jobs&.last.equal?(job)
+      append_job(pipeloader_job(work, parent, part: true))
+      @pending_jobs.unshift(@pending_jobs.pop) if pipeloader_queues?
     end
 
     # What is appended inside the block, for the arguments of +field+, is done when it ends: here, or by jobs if there are several
@@ -91,10 +94,18 @@ module Pipeloader
       Thread.current[WORK] = nil
     end
 
+    # The rest of a Cohort, which this fiber is about to begin with.
+    #
+    #: (Cohort) -> void
+    def pipeloader_leave(cohort) = @pending_jobs.unshift(cohort)
+
+    # Whether a Cohort may be queued.
+    def pipeloader_takes_cohorts? = pipeloader_queues? && !@pipeloader_run.failing?
+
     # A job that is in its place, and not to be begun as yet: it will be appended, or released.
     #
-    #: () { () -> void } -> Job
-    def pipeloader_reserve(&block) = pipeloader_job(block).tap { |job| @pipeloader_run.reserve(job) }
+    #: (Job) -> void
+    def pipeloader_reserve(job) = @pipeloader_run.reserve(job)
 
     # It needn't be begun at all.
     #
@@ -125,14 +136,34 @@ module Pipeloader
 
     # @param parent [Job, nil] who asks for it
     def pipeloader_job(work, parent = ResolverFiber.current&.job, part: false)
-      # Jobs that no job asked for are the queries of a multiplex, and lazy values.
-      index = parent ? parent.next_index : @pipeloader_roots = (@pipeloader_roots || 0) + 1
+      pipeloader_job_at(work, parent, parent ? parent.next_indexes(1) : pipeloader_root_index, part)
+    end
+
+    # @param index [Integer] as Job's
+    def pipeloader_job_at(work, parent, index, part = false) # rubocop:disable Style/OptionalBooleanParameter
       Job.new(self, work, parent, index, part).tap { |job| @pipeloader_run&.add(job) }
     end
 
     private
 
-    # AsyncDataloader keeps its jobs elsewhere, and begins all of them before any fiber goes on.
-    def pipeloader_queue = @pending_jobs || NO_JOBS
+    # Jobs that no job asked for are the queries of a multiplex, and lazy values: graphql-ruby comes to those when all jobs are
+    # done.
+    #
+    # @return [Array(Integer, Integer)] how many times it has come to some, and a number
+    def pipeloader_root_index
+      steps = @pipeloader_run&.steps # (Those that it comes to together, are asked for at once.)
+      @pipeloader_rounds = (@pipeloader_rounds || 0) + 1 unless steps == @pipeloader_asked
+      @pipeloader_asked = steps
+      [@pipeloader_rounds || 0, @pipeloader_roots = (@pipeloader_roots || 0) + 1]
+    end
+
+    def pipeloader_queue = pipeloader_queues? ? @pending_jobs : NO_JOBS
+
+    # (Those of cohorts are on their own from now on: a field has failed, and each may have to wait for its turn.)
+    def pipeloader_queued_jobs
+      queue = pipeloader_queue
+      queue.replace(queue.flat_map { |job| job.is_a?(Cohort) ? job.jobs : [job] }) if queue.any?(Cohort)
+      queue
+    end
   end
 end

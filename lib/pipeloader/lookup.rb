@@ -33,6 +33,10 @@ module Pipeloader
     # Keys that one statement asks for.
     MOST = 10_000
 
+    # Sets of columns for which an association keeps its lookups.
+    SETS = 100
+    private_constant :SETS
+
     class << self
       # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
       # @raise [ActiveRecord::ActiveRecordError] as ActiveRecord does where it is used
@@ -45,6 +49,18 @@ module Pipeloader
         return "#{name} has extensions" if reflection.extensions.any?
 
         "#{name} has no key of a type that is known" unless key_type(reflection)
+      end
+
+      # One for all documents, as it keeps its statement. (And kept by the association itself, as reloaded code has others.)
+      #
+      # @param projection [Projection] of the rows
+      def of(reflection, projection)
+        kept = reflection.instance_variable_get(:@pipeloader_lookups) ||
+               reflection.instance_variable_set(:@pipeloader_lookups, {}.compare_by_identity)
+        kept.clear if kept.size > SETS
+        its = kept[projection] ||= {}
+        known = its[self]
+        known&.current? ? known : its[self] = new(reflection, projection)
       end
 
       # @return [String, nil] what the server is told of the owner's key, and of what it is compared with
@@ -72,8 +88,11 @@ module Pipeloader
       @type = Lookup.key_type(reflection)
     end
 
-    # Whether the association, as it is now, brings what is to be looked up.
-    def narrows? = !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
+    # Whether its keys are of the type that they were of.
+    def current? = @type == Lookup.key_type(@reflection)
+
+    # Whether the association brings what is to be looked up. (Where its scopes say something else one day, it's Unfit.)
+    def narrows? = @narrows ||= !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
 
     # @return [Lookup] itself, with the arguments that a query gives, if it has any
     def for(_context) = self
@@ -92,6 +111,9 @@ module Pipeloader
 
     # Whether an owner without a key has no rows. (Else ActiveRecord may ask for those whose key IS NULL.)
     def belongs_to? = (@reflection.through_reflection || @reflection).belongs_to?
+
+    # What has been found for several who ask, for one of them: they only look at it.
+    def own(found, _keys) = found
 
     # @param keys [Array] of the owners, no two the same
     # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key

@@ -65,6 +65,7 @@ module Pipeloader
       @schema = schema
       @document = document
       @conditions = conditions
+      @depths = {} # of fragments
       @fragments = document.definitions.grep(GraphQL::Language::Nodes::FragmentDefinition).to_h { |it| [it.name, it] }
     end
 
@@ -83,6 +84,17 @@ module Pipeloader
       return @foreign_directives if defined?(@foreign_directives)
 
       @foreign_directives = @document.definitions.any? { |definition| Conditions.foreign_within?(definition) }
+    end
+
+    # @return [Integer] how many levels of fields there are, one for those without anything below
+    def depth(selections)
+      selections.map do |node|
+        case node
+        when GraphQL::Language::Nodes::FragmentSpread then @depths[node.name] ||= depth(@fragments.fetch(node.name).selections)
+        when GraphQL::Language::Nodes::InlineFragment then depth(node.selections)
+        else 1 + depth(node.selections)
+        end
+      end.max || 0
     end
 
     # Yields each field that is selected of a +type+, with its definition: several where it has several, nil where none.
@@ -124,6 +136,15 @@ module Pipeloader
       return "who asks may see another definition" unless owners.one? || (owners.first.is_a?(Class) && for_everyone?(field))
 
       field.ensure_loaded
+    end
+
+    # @return [String, nil] why __typename isn't what graphql-ruby says; nil if it is
+    def objection_to_typename
+      owner = @schema.introspection_system.dynamic_field(name: "__typename").owner
+      methods = [owner.instance_method(:__typename)]
+      methods << owner.method(:__typename) if owner.respond_to?(:__typename)
+      own = methods.find { |method| !Host.graphql?(method) }
+      "`__typename` on #{own.owner.inspect}" if own
     end
 
     #: (Class) -> Array[Class]

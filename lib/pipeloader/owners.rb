@@ -1,40 +1,92 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # An object that waits for what one of its associations brings. Its +key+ is what it was when graphql-ruby came to the field;
-  # its +job+ has graphql-ruby do it, where a plan can't, with the +records+ that were read for it, if any.
-  Owner = Struct.new(:link, :record, :result, :job, :key, :records) do
+  # An object that waits for what one of its associations brings.
+  class Owner
+    # What the key was by which the records are found, when graphql-ruby came to the field.
+    attr_reader :key
+
+    # @return [Array<ActiveRecord::Base>, nil] those that were read for it, if any
+    attr_accessor :records
+
+    # @return [ActiveRecord::Base, Array<ActiveRecord::Base>, nil] what has been loaded
+    attr_reader :target
+
+    alias inspect to_s
+
+    # @param member [Cohort::Member] whose job asks for the field as its child number +index+
+    # @param group [Owners, Preload] of one association
+    def initialize(group, member, index, key)
+      @group = group
+      @member = member
+      @index = index
+      @key = key
+      @job = @left = @target = @records = nil
+    end
+
+    def record = @member.record
+    def result = @member.result
+
+    # In which graphql-ruby comes to the field. (Made when somebody asks: most have no need of it.)
+    def job = @job ||= @member.job.child(@index, self)
+
+    # What the job does, where a plan can't.
+    def call
+      load
+      @group.resolve(self)
+    end
+
+    # It is done by its job, or nothing is to be done.
+    def leave = @left = true
+
+    # Whether it is still to be said who does it.
+    def waits? = !@left
+
+    def next_indexes(_count) = 1
+
+    # @return [Boolean] whether they are its records now
     def load
-      record.association(link.name).pipeloader_load(records) if records && !link.leaves?(self)
+      link = @group.link
+      return false if @records.nil? || link.leaves?(self)
+
+      association = record.association(link.name)
+      association.pipeloader_load(@records, @group.dynamic?(association))
+      @target = association.target
+      true
     end
   end
 
   # Those of one association: read for all of them at once, when graphql-ruby has come to all that it can come to.
   class Owners
-    # @yield [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash, Object] each, and what is to be written there
+    attr_reader :link, :nodes
+
+    alias inspect to_s
+
+    # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] where the association is selected
     #
-    #: (Partial, (Link | Preload), GraphQL::Query::Context, ?Array[Owner]) { (untyped, untyped) -> void } -> void
-    def initialize(partial, link, context, owners = [], &write)
-      @partial = partial
+    #: (Cohorts, (Link | Preload), untyped, ?Array[Owner]) -> void
+    def initialize(cohorts, link, nodes, owners = [])
+      @cohorts = cohorts
       @link = link
-      @context = context
+      @nodes = nodes
       @owners = owners
-      @write = write
+      @all = owners.dup
+      @dynamic = nil
     end
 
-    # @param owner [Owner] of which a resolver that came before may have changed the record
     def add(owner)
-      return give_up([owner]) unless @partial.linked?(@link, owner.record)
-
-      owner.key = @partial.key(@link, owner.record)
       @owners << owner
+      @all << owner
     end
+
+    # @return [Array<Job>] that may never be begun
+    def reserved = @all.select(&:waits?).map(&:job)
 
     # @param job [Job, nil] the one that is running
     # @return [Owners] those that a serial run would have read before: they are taken out
     def before(job)
       earlier, @owners = @owners.partition { |owner| job.nil? || owner.job.compare(job).negative? }
-      Owners.new(@partial, @link, @context, earlier, &@write)
+      Owners.new(@cohorts, @link, @nodes, earlier)
     end
 
     # @param least [Integer] of how many records on a Preload pays: fewer are read as they are, pipelined
@@ -45,39 +97,40 @@ module Pipeloader
     rescue *Plans::FORESEEN => e
       raise if Plans.interrupted?(e)
     ensure # whatever it was: others wait for these fields
-      give_up(@owners.select(&:job))
+      @cohorts.give_up(@owners.select(&:waits?))
     end
+
+    # Whether the records are found by a relation, for each owner.
+    def dynamic?(association)
+      @dynamic = association.pipeloader_dynamic? if @dynamic.nil?
+      @dynamic
+    end
+
+    # Has graphql-ruby do an owner's field.
+    def resolve(owner) = @cohorts.runtime.evaluate_selection(@link.key, @nodes, owner.result)
 
     private
 
     def preload(fiber, least)
       owners = @owners.reject { |owner| @link.leaves?(owner) }
-      @link.call(fiber, owners) if owners.size >= least
+      return if owners.size < least
+
+      @link.call(fiber, owners)
+      @cohorts.bring_up(self, @owners)
+      @owners = []
     end
 
     def grow(fiber)
-      root = Branch.of(Plan.new(nil, [@link]), @owners.map { |owner| [owner.key] }, coerced: true)
-      Harvest.new(fiber, @context).read(root)
+      root = Harvest.new(fiber, context).below(@link, @owners.map(&:key))
       @owners.zip(root.rows) { |owner, row| put(owner, row, root) }
     end
 
     def put(owner, row, root)
-      @write.call(owner.result, @link.build(row, root, @context))
-      loader.pipeloader_release(owner.job)
-      owner.job = nil
+      @cohorts.write(owner, @link.key, @link.build(row, root, context))
     rescue Unfit
       nil # graphql-ruby is to do it
     end
 
-    # To graphql-ruby.
-    def give_up(owners)
-      owners.each do |owner|
-        loader.append_job(owner.job)
-        owner.job = nil
-      end
-    end
-
-    # (A context may have made a dataloader of its own before its multiplex had one.)
-    def loader = ResolverFiber.current.loader
+    def context = @cohorts.runtime.context
   end
 end

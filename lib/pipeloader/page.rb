@@ -55,17 +55,20 @@ module Pipeloader
 
     Edges = Struct.new(:key, :parts) do
       def build(content, context)
-        Array.new(content.rows.size) { |index| parts.to_h { |part| [part.key, part.of_edge(content, index, context)] } }
+        columns = parts.map { |part| [part.key, part.of_edges(content, context)] }
+        Array.new(content.rows.size) { |index| columns.to_h { |key, values| [key, values[index]] } }
       end
     end
 
     Nodes = Struct.new(:key, :plan) do
-      def build(content, context) = content.rows.map { |row| plan.build(row, content.branch, context) }
-      def of_edge(content, index, context) = plan.build(content.rows[index], content.branch, context)
+      def build(content, context) = plan.list(content.rows, content.branch, context)
+      alias_method :of_edges, :build
     end
 
     Cursor = Struct.new(:key, :coercion) do
-      def of_edge(content, index, context) = coercion.call(content.cursor(index), context)
+      def of_edges(content, context)
+        Array.new(content.rows.size) { |index| coercion.call(content.cursor(index), context) }
+      end
     end
 
     Info = Struct.new(:key, :facts) do
@@ -85,6 +88,7 @@ module Pipeloader
     # @param nodes [Plan]
     # @param entries [Array<Edges, Nodes, Info, Plan::Constant>] in the order of the response
     def initialize(nodes, entries, fields, reasons = {}) # rubocop:disable Lint/MissingSuper
+      @nodes = nodes
       @projection = nodes.projection
       @links = nodes.links
       @types = nodes.types
@@ -101,6 +105,10 @@ module Pipeloader
     # Whether nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit.
     def empty? = @reasons.empty?
     def takes?(_connection) = true
+
+    def size = @nodes.size
+    def use(context, coerced: false) = @nodes.use(context, coerced: coerced)
+    def compile = @nodes.compile
 
     # @param rows [Array<Array>] as many as have been read for one connection
     # @return [Hash] the connection

@@ -15,7 +15,7 @@ module Pipeloader
     # @return [Page, Partial] an empty one where nothing is
     def partial(type, selections, model)
       catch(OPAQUE) { return begin_with(type, model) && page_of(*parted(type, selections)) }
-      Partial.new(model, [], {})
+      Partial.new(model, [], {}, {}, wraps: false)
     end
 
     # @return [Page]
@@ -44,7 +44,7 @@ module Pipeloader
       reasons = {}
       entries = selected(type, selections).filter_map do |key, nodes|
         before = [@nodes, @fields.dup]
-        found = catch(OPAQUE) { entry(type, key, nodes) } unless nodes.first.name == "__typename"
+        found = catch(OPAQUE) { entry(type, key, nodes) } unless typename?(nodes)
         next found unless found.nil? || found.is_a?(String)
 
         stop(found) if PARTS.include?(nodes.first.name) # (these load the nodes themselves)
@@ -104,10 +104,10 @@ module Pipeloader
 
     # @yield [Symbol, GraphQL::Schema::Field] what is called of the connection, or of the edge; nil if that isn't graphql-ruby's
     def named(type, key, nodes, host = nil)
-      return Plan::Constant.new(key, type.graphql_name) if nodes.first.name == "__typename"
+      return typename(key, type).entry.call([]) if typename?(nodes)
 
       field = field_of(type, nodes)
-      plain = PlainField.new(type, field)
+      plain = PlainField.of(type, field)
       stop(plain.objection(host), type, field)
       yield(plain.reader(host), field) || stop("it isn't graphql-ruby's", type, field)
     end
@@ -154,7 +154,7 @@ module Pipeloader
       type = Planner.item(field.type)
       known = type.kind.object? && Planner.nullable(field.type).list? == list
       stop("#{field.type.to_type_signature} isn't what graphql-ruby's own would be") unless known
-      stop("`scope_items` of #{type.graphql_name}") unless PlainField.new(nil, field).unscoped?
+      stop("`scope_items` of #{type.graphql_name}") unless PlainField.of(nil, field).unscoped?
       stop(PlainType.objection(type))
       type
     end

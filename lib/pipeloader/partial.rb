@@ -4,14 +4,23 @@ module Pipeloader
   # What of an object is plain, where the rest isn't: the leaves that are columns of its record, associations that have a Plan,
   # and those whose records are read ahead. Everything else is graphql-ruby's.
   class Partial
+    NONE = [].freeze
+    private_constant :NONE
+
     # @return [Hash{String => String, nil}] why fields aren't plain, by key in the response
     attr_reader :reasons
 
+    attr_reader :model
+
     # @param entries [Array(Array<String>, (Plan::Leaf | Plan::Computed | Link | Preload))] each with the columns that it reads of
     #   the record
-    def initialize(model, entries, reasons)
+    # @param calls [Hash{String => ResolverCall}] of what isn't plain, by key in the response
+    # @param wraps [Boolean] whether nobody sees that an object is made of a record
+    def initialize(model, entries, reasons, calls, wraps:)
       @model = model
-      @types = model.attribute_types
+      @calls = calls
+      @wraps = wraps
+      @types = model.attribute_types if record?
       @reasons = reasons
       @columns = entries.to_h { |columns, entry| [entry.key, columns] }
       links, leaves = entries.map(&:last).partition { |entry| entry.respond_to?(:lookup) }
@@ -19,60 +28,71 @@ module Pipeloader
     end
 
     # @return [Array<Class>] as Plan's
-    def databases = @databases ||= [@model, *@links.each_value.flat_map(&:databases)].uniq(&:connection_specification_name)
+    def databases
+      return NONE unless record?
 
-    def empty? = @columns.empty?
+      @databases ||= [@model, *@links.each_value.flat_map(&:databases)].uniq(&:connection_specification_name)
+    end
+
+    def empty? = @columns.empty? && @calls.empty?
+
+    def wraps? = @wraps
+
+    # @return [Link, Preload, nil]
+    def link(key) = @links[key]
+
+    # @return [ResolverCall, nil]
+    def resolver_call(key) = @calls[key]
+
+    # Whether a field is a leaf that its object's record tells, or such an association.
+    def plain?(key) = @columns.key?(key)
 
     # Whether all models are as they were, as Plan#current?.
-    def current? = @model.attribute_types.equal?(@types) && @links.all? { |_, link| link.current? }
+    def current? = !record? || (@model.attribute_types.equal?(@types) && @links.all? { |_, link| link.current? })
+
+    # Whether it's of records, and not of other things.
+    def record? = @model < ActiveRecord::Base
 
     # Whether its attributes tell what +record+ answers.
     def takes?(record) = record.singleton_methods.empty?
 
-    # @return [Hash{String => Link, Preload}] the associations that are to be read
-    def links(record) = @links.empty? ? @links : @links.select { |_, link| linked?(link, record) }
-
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
       !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) &&
-        record.has_attribute?(@columns[link.key].first) && link.for?(record)
+        link.for?(record)
     end
 
-    # @return [Object] the record's own key, by which the association's records are found
+    # @return [Object] the record's own key, by which the association's records are found; raises Unfit where it isn't known
     def key(link, record) = Coercion.attribute(record, @columns[link.key].first)
 
-    # What the columns tell, in the order of the response; nil where graphql-ruby has yet to come.
+    # @param keys [Array<String>] in the order of the response
+    # @return [Array<Array>] each with its Plan::Leaf, or the like, and the columns of that; nil for what is no leaf
+    def leaves(keys) = keys.map { |key| [key, @leaves[key], @columns[key]] }
+
+    # Writes what the columns tell, in the order of the response, and nil where graphql-ruby has yet to come.
     #
-    # @return [Hash{String => Array}] the attributes that were written, by key in the response
-    def write(record, result, context)
-      written = {}
-      result.ordered_result_keys.each { |key| result.set_leaf(key, leaf(key, record, context, written)) }
-      written
+    # @param leaves [Array] of what the response has, as from #leaves
+    # @param hash [Hash] empty as yet
+    # @return [Array<String>] the leaves that couldn't be written
+    def write(record, leaves, hash, context)
+      left = NONE
+      leaves.each do |key, leaf, columns|
+        hash[key] = leaf && leaf.of_record(record, columns, context)
+      rescue Unfit
+        hash[key] = nil
+        left += [key]
+      end
+      left
     end
 
-    # A resolver that came before may have changed the record. Yields if graphql-ruby is to do it.
-    def write_again(key, written, record, result, context)
-      return if as_it_was?(record, @columns[key], written[key])
-
-      value = leaf(key, record, context, written = {})
-      written.empty? ? yield : result.set_leaf(key, value)
-    end
-
-    private
-
-    # (What isn't frozen may have been changed in its place.)
-    def as_it_was?(record, columns, attributes)
-      columns.zip(attributes).all? { |column, was| was.frozen? && record._read_attribute(column).equal?(was) }
-    end
-
-    def leaf(key, record, context, written)
-      leaf = @leaves[key]
-      return unless leaf && (columns = @columns[key]).all? { |column| record.has_attribute?(column) }
-
-      attributes = columns.map { |column| Coercion.attribute(record, column) }
-      leaf.of_attributes(attributes, context).tap { written[key] = attributes }
+    # A resolver that came before may have changed the record.
+    #
+    # @return [Boolean] false if graphql-ruby is to do it
+    def write_again(key, record, result, context)
+      result.set_leaf(key, @leaves[key].of_record(record, @columns[key], context)) unless result.graphql_dead
+      true
     rescue Unfit
-      nil
+      false
     end
   end
 end

@@ -9,10 +9,29 @@ module Pipeloader
     PAGES = %w[after before first last].freeze
     private_constant :HOST, :SAMPLE, :PAGES
 
+    # Kept by the type itself, so that reloaded code has its own: what a method has been compiled to is looked at once.
+    #
+    # @param type [Module, nil] object type; nil where it doesn't matter whose field it is
+    # @param field [GraphQL::Schema::Field]
+    def self.of(type, field)
+      return new(type, field) if type.nil? || type.frozen?
+
+      known = type.instance_variable_get(:@pipeloader_fields) ||
+              type.instance_variable_set(:@pipeloader_fields, {}.compare_by_identity)
+      plain = known[field]
+      plain&.current? ? plain : known[field] = new(type, field)
+    end
+
+    attr_reader :field
+
     def initialize(type, field)
       @type = type
       @field = field
+      @method = resolver_method
     end
+
+    # Whether its type has the same method for it, or none.
+    def current? = @method == resolver_method
 
     # @param host [Module, nil] whose resolver method of it is known
     # @return [String, nil] what stands in the way; nil if it is plain
@@ -44,10 +63,7 @@ module Pipeloader
     #
     # @return [Formula, nil]
     def formula(model)
-      return (worked_out if takes_arguments?(worked_out) && takes_values?) unless worked_out.nil? || own_code || configured
-
-      formula = Formula.of_model(model, reader) unless objection
-      formula if formula&.parameters&.empty?
+      formula_of_type || (PlainModel.of(model).formula(reader) unless objection)
     end
 
     # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods, and it may be told
@@ -56,6 +72,21 @@ module Pipeloader
 
     # Whether what is returned becomes a Relay connection.
     def paged? = @field.extensions.any?(HOST::ConnectionExtension)
+
+    # Whether one method without arguments is all that the Interpreter calls.
+    def calls_alone?(model)
+      return false unless bare?
+      return @type.instance_method(@field.resolver_method).parameters.empty? if of_type?
+
+      name = @field.method_sym
+      !(model <= Hash) && model.public_method_defined?(name) && model.instance_method(name).parameters.empty?
+    end
+
+    # Whether a value of a Hash is all that the Interpreter looks for.
+    def reads_entry? = bare? && !of_type?
+
+    # Whether its resolver method is the object type's.
+    def of_type? = @type.public_method_defined?(@field.resolver_method)
 
     # True if no `scope_items` sees the value.
     def unscoped?
@@ -67,6 +98,14 @@ module Pipeloader
     end
 
     private
+
+    def resolver_method = (@type.instance_method(@field.resolver_method) if @type&.method_defined?(@field.resolver_method))
+
+    def formula_of_type
+      worked_out if worked_out && !own_code && !configured && takes_arguments?(worked_out) && takes_values?
+    end
+
+    def bare? = !(own_code || special || arguments.any? || paged?) && unscoped?
 
     def own_code
       return "it has a resolver, #{@field.resolver}" if @field.resolver
@@ -85,11 +124,17 @@ module Pipeloader
         %i[resolve after_resolve].all? { |name| Host.graphql_alone?(extension.method(name)) }
     end
 
-    def configured(host = nil)
+    # What graphql-ruby does otherwise, or besides.
+    def special
       return "`trace: true`" if @field.trace && @field.type.unwrap.kind.leaf?
       return "it is introspection" if @field.introspection? || @field.dynamic_introspection
       return "it reads a key of a Hash" unless @field.hash_key.equal?(SAMPLE.hash_key) && @field.dig_keys.nil?
-      return "extras #{extras.join(", ")}" if extras.any?
+
+      "extras #{extras.join(", ")}" if extras.any?
+    end
+
+    def configured(host = nil)
+      return special if special
       return if mode == :direct_send || (mode == :resolve_legacy_instance_method && (asked || hosts?(host) || worked_out))
 
       "execution mode #{mode}"

@@ -46,6 +46,8 @@ module Pipeloader
     def initialize(model)
       @model = model
       @types = model.attribute_types
+      @readers = {} # {name => [method, Footprint]}
+      @formulas = {} # {name => [method, Formula or nil]}
     end
 
     # (As Reach#current?.)
@@ -81,11 +83,33 @@ module Pipeloader
     # @return [Footprint]
     def reader(name)
       @model.define_attribute_methods
-      readers = family.map { |model| reader_of(model, name) }
-      readers.find(&:reason) || readers.drop(1).inject(readers.first) { |all, one| all.with(one.columns) }
+      known(@readers, name) do
+        readers = family.map { |model| reader_of(model, name) }
+        readers.find(&:reason) || readers.drop(1).inject(readers.first) { |all, one| all.with(one.columns) }
+      end
+    end
+
+    # @param name [Symbol] of a method of its records
+    # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
+    def formula(name)
+      known(@formulas, name) { Formula.of_model(@model, name)&.then { |formula| formula if formula.parameters.empty? } }
     end
 
     private
+
+    # Kept as long as that is the method. (Not where heirs have a say: they would never be given up. Nor why something can't be
+    # told: that may pass.)
+    def known(proofs, name)
+      return yield if @model.descendants.any? || !@model.method_defined?(name)
+
+      method = @model.instance_method(name)
+      known, proof = proofs[name]
+      return proof if known == method
+
+      proof = yield
+      proofs[name] = [method, proof].freeze unless proof.is_a?(Footprint) && proof.reason
+      proof
+    end
 
     def family = [@model, *@model.descendants]
 

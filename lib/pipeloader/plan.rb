@@ -11,7 +11,8 @@ module Pipeloader
     # What __typename says.
     Constant = Struct.new(:key, :value) do
       def build(*) = value
-      alias_method :of_edge, :build
+      def of_edges(content, _context) = Array.new(content.rows.size, value)
+      def of_record(*) = value
     end
 
     # A column's value.
@@ -20,8 +21,11 @@ module Pipeloader
         branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
       end
 
-      # @param attributes [Array] of a record, one
-      def of_attributes(attributes, context) = coercion.of_attribute(attributes.first, context)
+      # @param columns [Array<String>] one
+      def of_record(record, columns, context)
+        value = Coercion.attribute(record, columns.first)
+        coercion.as_it_is?(value) ? value : coercion.of_attribute(value, context)
+      end
     end
 
     # What a Formula makes of columns' values.
@@ -30,6 +34,10 @@ module Pipeloader
       def build(row, branch, context)
         of_attributes(columns.map { |index, cast| branch.coerced? ? row[index] : cast.call(row[index]) }, context)
       end
+
+      def of_record(record, columns, context) = of_attributes(columns.map { |it| Coercion.attribute(record, it) }, context)
+
+      private
 
       # given: FieldArguments, if it has any
       def of_attributes(attributes, context)
@@ -46,6 +54,9 @@ module Pipeloader
 
     # @return [Array<Link>] associations that are selected
     attr_reader :links
+
+    # @return [Array<Constant, Leaf, Computed, Calculation, Link>]
+    attr_reader :entries
 
     alias inspect to_s
 
@@ -75,14 +86,38 @@ module Pipeloader
     # @return [Array<GraphQL::Schema::Field>] that bring objects, between the rows and what they are of
     def fields = NONE
 
+    # How many values it has, with all that is below.
+    def size = @entries.size + @links.sum { |link| link.plan.size }
+
+    # It is about to be used for a query: for the second one it is made into code.
+    #
+    # @param coerced [Boolean] whether its own rows are records'; what is below are rows from the database
+    def use(context, coerced: false)
+      return @links.each { |link| link.plan.use(context) } if coerced
+      return if @builder
+
+      query = context.__id__
+      @first_query ||= query
+      compile unless @first_query == query
+    end
+
+    # Makes it into code. (False if that would be too much.)
+    def compile = @builder.nil? && @builder = Builder.of(self) || false
+
     # @param rows [Array<Array>] of one owner
     # @return [Array<Hash>, Hash] as #build
-    def list(rows, branch, context) = rows.map { |row| build(row, branch, context) }
+    def list(rows, branch, context)
+      return @builder.list(rows, branch, context) if @builder && !branch.coerced?
+
+      rows.map { |row| build(row, branch, context) }
+    end
 
     # @param row [Array] values of the projection's columns
     # @param branch [Branch] where the row is from
     # @return [Hash] as graphql-ruby would have it in the response
     def build(row, branch, context)
+      return @builder.build(row, branch, context) if @builder && !branch.coerced?
+
       hash = {}
       @entries.each { |entry| hash[entry.key] = entry.build(row, branch, context) }
       hash

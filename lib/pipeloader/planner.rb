@@ -8,7 +8,9 @@ module Pipeloader
 
     # A part of a Plan, before it is known which columns its rows have.
     Part = Struct.new(:columns, :entry)
-    private_constant :OPAQUE, :Part
+    # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
+    DEEP = 40
+    private_constant :OPAQUE, :Part, :DEEP
 
     class << self
       # @param type [Class, GraphQL::Schema::Wrapper]
@@ -26,23 +28,11 @@ module Pipeloader
       @operation = operation
     end
 
-    # What of an object that has a record of +model+ is plain, whatever the rest is.
-    #
-    # @return [Partial]
-    def partial(type, selections, model)
-      objection = PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
-      selected = selected(type, selections)
-      parts = selected.to_h { |key, nodes| [key, objection || part_of_object(type, key, nodes, model)] }
-      plain, others = parts.partition { |_, part| part.is_a?(Part) }
-      ahead = objection ? [] : others.filter_map { |key, _| read_ahead(type, key, selected[key], model) }
-      entries = (plain.map(&:last) + ahead).map { |part| [part.columns, part.entry.call(part.columns)] }
-      Partial.new(model, entries, others.to_h)
-    end
-
+    # @param model [Class] of records, or of other things (where it isn't a connection's plan)
     # @return [Plan, String] the reason, if there can be none
-    #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], singleton(ActiveRecord::Base)) -> (Plan | String)
+    #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], Class) -> (Plan | String)
     def plan(type, selections, model)
-      catch(OPAQUE) { plan_of(type, selections, model) }
+      catch(OPAQUE) { model < ActiveRecord::Base ? plan_of(type, selections, model) : plan_of_things(type, selections, model) }
     end
 
     # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
@@ -57,7 +47,7 @@ module Pipeloader
 
     # @return [ActiveRecord::Reflection::AbstractReflection, nil] of the association that a field gives as it is, on both engines
     def association(type, field, model)
-      plain = PlainField.new(type, field)
+      plain = PlainField.of(type, field)
       reader = PlainModel.of(model).reader(plain.reader) unless plain.objection || objection_on_next(plain)
       reflection = model.reflect_on_association(reader.association) if reader&.association?
       reflection if reflection && objection_to_association(type, field, reflection).nil?
@@ -68,6 +58,7 @@ module Pipeloader
     private
 
     def plan_of(type, selections, model)
+      stop_where_deep(selections)
       stop(PlainType.objection(type))
       stop(objection(model))
       parts = selected(type, selections).map { |key, nodes| part(type, key, nodes, model) }
@@ -75,17 +66,30 @@ module Pipeloader
       Plan.new(projection, parts.map { |part| part.entry.call(projection.columns) })
     end
 
-    # @return [Part, String, nil] the reason, if it is graphql-ruby's; nil for __typename, which is none the less
-    def part_of_object(type, key, nodes, model)
-      catch(OPAQUE) { part(type, key, nodes, model) } unless nodes.first.name == "__typename"
+    # (Their rows are the things themselves.)
+    def plan_of_things(type, selections, model)
+      stop_where_deep(selections)
+      stop(PlainType.objection(type))
+      entries = selected(type, selections).map do |key, nodes|
+        next typename(key, type).entry.call([]) if typename?(nodes)
+
+        field = field_of(type, nodes)
+        attribute(key, PlainField.of(type, field), nodes, model) || stop("it isn't an attribute of a #{model.name}", type, field)
+      end
+      Plan.new(nil, entries)
     end
 
-    # @return [Part, nil] nil where graphql-ruby has to ask for each object's records
-    def read_ahead(type, key, nodes, model)
-      field = catch(OPAQUE) { field_of(type, nodes) } unless nodes.first.name == "__typename"
-      reflection = association(type, field, model) if field.is_a?(GraphQL::Schema::Field)
-      preload = preload(reflection, key) if reflection
-      Part.new([preload.lookup.owners_key], ->(_) { preload }) if preload
+    # (What is nearer to the leaves, has a plan of its own.)
+    def stop_where_deep(selections)
+      stop("it is more than #{DEEP} levels deep") if @operation.depth(selections) > DEEP
+    end
+
+    # @return [Attribute, Attribute::Things, nil] nil where there is code, or more to be done
+    def attribute(key, plain, nodes, model)
+      return unless (attribute = Attribute.of(key, plain, model))
+      return attribute if Coercion.objection(plain.field.type).nil?
+
+      Attribute::Things.new(attribute, plain.field, nodes, @operation) if Planner.item(plain.field.type).kind.object?
     end
 
     def objection(model)
@@ -107,10 +111,10 @@ module Pipeloader
     end
 
     def part(type, key, nodes, model)
-      return constant(key, type.graphql_name) if nodes.first.name == "__typename"
+      return typename(key, type) if typename?(nodes)
 
       field = field_of(type, nodes)
-      plain = PlainField.new(type, field)
+      plain = PlainField.of(type, field)
       part = part_by_chain(type, key, nodes, field, plain, model) || part_by_formula(key, nodes, field, plain, model)
       return part if part
 
@@ -177,10 +181,15 @@ module Pipeloader
       "Execution::Next calls another method than `#{plain.reader}`"
     end
 
-    def constant(key, value) = Part.new([], ->(_) { Plan::Constant.new(key, value) })
+    def typename?(nodes) = nodes.first.name == "__typename"
+
+    def typename(key, type)
+      stop(@operation.objection_to_typename)
+      Part.new([], ->(_) { Plan::Constant.new(key, type.graphql_name) })
+    end
 
     def leaf(type, key, field, reader, model)
-      stop("`#{PlainField.new(type, field).reader}` isn't one column", type, field) unless reader.columns? && reader.columns.one?
+      stop("`#{PlainField.of(type, field).reader}` isn't one column", type, field) unless reader.columns? && reader.columns.one?
       stop(Coercion.objection(field.type), type, field)
 
       column = reader.columns.first
@@ -195,13 +204,13 @@ module Pipeloader
       stop(objection_to_link(type, field, reflection, many), type, field)
 
       plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
-      lookup = chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.new(reflection, plan.projection)
+      lookup = chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.of(reflection, plan.projection)
       linked(type, key, field, reflection, lookup, plan)
     end
 
     # @param chain [Chain] what is called of the association, before it is a connection
     def connection(type, key, nodes, field, reflection, chain) # rubocop:disable Metrics/ParameterLists
-      stop("`scope_items` of its nodes", type, field) unless PlainField.new(type, field).unscoped?
+      stop("`scope_items` of its nodes", type, field) unless PlainField.of(type, field).unscoped?
       stop("it is read from its end", type, field) if PageLookup::Arguments.backwards?(nodes.first)
 
       page = PagePlanner.new(@operation).page(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
@@ -232,7 +241,7 @@ module Pipeloader
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?
-      return "`scope_items` of #{item.graphql_name}" unless PlainField.new(type, field).unscoped?
+      return "`scope_items` of #{item.graphql_name}" unless PlainField.of(type, field).unscoped?
       return "#{reflection.active_record.name} isn't in PostgreSQL" unless postgresql?(reflection.active_record)
 
       Lookup.objection(reflection)

@@ -58,6 +58,34 @@ module Pipeloader
       raise if Plans.interrupted?(e)
     end
 
+    # As #grow, for a list of other things than records, where no code is behind what is selected of them. (Who measures fields,
+    # is told of those of a plan once for all objects: things have what they have one by one.)
+    #
+    # @param value what a field's resolver has returned
+    # @return [Array<Hash>, nil] as #grow
+    def grow_things(value, type, selections, node, context)
+      type = Planner.nullable(type)
+      return unless type.list? && Root.things(value, @operation.schema) && FieldTrace.of(context.query).nil?
+
+      write_things(value, Planner.nullable(type.of_type), selections, node, context)
+    rescue Unfit
+      nil
+    end
+
+    # @param things what may be an Array of them
+    # @param type [Class, GraphQL::Schema::Wrapper] of each
+    # @return [Array<Hash>]
+    # @raise [Unfit]
+    def write_things(things, type, selections, node, context)
+      model = Root.things(things, @operation.schema) || raise(Unfit)
+      plan = look(@places, type, selections, node, model) { plan_for(type, selections, model) }
+      raise Unfit unless plan.is_a?(Plan)
+      raise Unfit unless things.all? { |it| model === it && it.instance_of?(model) && it.singleton_methods.empty? }
+
+      plan.use(context)
+      Branch.of(plan, things, coerced: false).build(context)
+    end
+
     # As #grow for each of +values+, which are one field's; their reads share a burst.
     def grow_all(values, type, selections, node, context)
       fiber = ResolverFiber.current
@@ -71,7 +99,9 @@ module Pipeloader
     #
     # @return [Partial, nil] nil if nothing is
     def partial(type, selections, node, model)
-      partial = look(@partials, type, selections, node, model) { planner(type).partial(type, selections, model) }
+      partial = look(@partials, type, selections, node, model) do
+        planner(type, model, PartialPlanner).partial(type, selections, model)
+      end
       partial unless partial.empty? || in_transaction?(partial)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -150,7 +180,7 @@ module Pipeloader
       return unless associations.all? { |it| it.reflection.equal?(reflection) }
       return unless (plan = at(Planner.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
-      lookup = Lookup.new(reflection, plan.projection)
+      lookup = Lookup.of(reflection, plan.projection)
       link = Link.new(nil, nil, reflection, lookup, 0, plan, nullable: false)
       link if lookup.narrows? && !link.leads_back?
     end
@@ -159,7 +189,10 @@ module Pipeloader
     def look(places, type, selections, node, model)
       known = (places[@operation.place(selections, node)] ||= {})[type] ||= {}
       plan = known[model]
-      plan && (plan.is_a?(String) || plan.current?) ? plan : known[model] = yield
+      return plan if plan && (plan.is_a?(String) || plan.current?)
+
+      known.clear if known.size > Operation::LIMIT # (Some classes are made for each request.)
+      known[model] = yield
     end
 
     # There a statement that fails ends more than itself.
@@ -169,9 +202,12 @@ module Pipeloader
     def plan_for(type, selections, model)
       return "#{type.to_type_signature} is no object type" unless type.kind.object?
 
-      planner(type).plan(type, selections, model)
+      planner(type, model).plan(type, selections, model)
     end
 
-    def planner(type) = (ConnectionSelection.connection?(type) ? PagePlanner : Planner).new(@operation)
+    # (A thing may stand for a connection.)
+    def planner(type, model, other = Planner)
+      (ConnectionSelection.connection?(type) && model < ActiveRecord::Base ? PagePlanner : other).new(@operation)
+    end
   end
 end

@@ -4,7 +4,12 @@ module Pipeloader
   # An association that many objects are asked for, of whose records something is opaque: they are read for all owners at once,
   # and made and gone on with as ever.
   class Preload
-    attr_reader :key, :lookup
+    # A record that would read the association itself, and what is read for it.
+    Reader = Struct.new(:record, :key, :records)
+    NONE = [].freeze
+    private_constant :Reader, :NONE
+
+    attr_reader :key, :lookup, :model
 
     alias inspect to_s
 
@@ -14,10 +19,11 @@ module Pipeloader
       @reflection = reflection
       @model = reflection.klass
       @types = @model.attribute_types
-      @lookup = RecordLookup.new(reflection)
+      @lookup = RecordLookup.of(reflection)
     end
 
     def name = @reflection.name
+    def many? = @lookup.many?
     def current? = @model.attribute_types.equal?(@types)
     def leads_back? = false
     def databases = [@model]
@@ -38,7 +44,7 @@ module Pipeloader
     # @param records [Array<ActiveRecord::Base>]
     def load(fiber, records)
       owners = records.uniq(&:__id__).select { |record| unread?(record) }
-                      .map { |record| Owner.new(self, record, nil, nil, record._read_attribute(@lookup.owners_key)) }
+                      .map { |record| Reader.new(record, record._read_attribute(@lookup.owners_key)) }
       return if owners.size < Coalesced::WORTH
 
       call(fiber, owners)
@@ -50,7 +56,7 @@ module Pipeloader
     # @param owners [Array<Owner>]
     def call(fiber, owners)
       found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq]]).first
-      rows = owners.map { |owner| found[owner.key]&.copy || [] }
+      rows = owners.map { |owner| found[owner.key]&.take || NONE }
       records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
       owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }
     end

@@ -4,14 +4,26 @@ module Pipeloader
   # As Lookup, for records that are to be made: whole rows, as ActiveRecord would read them for one owner.
   class RecordLookup < Lookup
     # The rows of one key, for any number of owners.
-    Found = Struct.new(:columns, :rows) do
-      # No two owners have the same String.
-      def copy = rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } }
+    Found = Struct.new(:columns, :rows, :taken) do
+      # The rows for one more owner: no two have the same String.
+      def take
+        return copy.rows if taken
+
+        self.taken = true
+        rows
+      end
+
+      def copy = Found.new(columns, rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } })
     end
 
-    def initialize(reflection)
-      super(reflection, Projection.of(reflection.klass, reflection.klass.column_names))
-    end
+    # (One for all documents.)
+    def self.of(reflection) = super(reflection, Projection.of(reflection.klass, reflection.klass.column_names))
+
+    # What has been found for several who ask, for one of them.
+    #
+    # @param found [Hash{Object => Found}]
+    # @param keys [Array] that it has asked for
+    def own(found, keys) = keys.filter_map { |key| [key, found[key].copy] if found.key?(key) }.to_h
 
     private
 

@@ -39,8 +39,8 @@ module Pipeloader
 
     attr_reader :loader, :response
 
-    # The job that this fiber is at.
-    attr_reader :job
+    # The job that this fiber is at. (A cohort's are made when somebody asks.)
+    def job = @job ||= @cohort&.job(@member, @step)
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
@@ -50,7 +50,7 @@ module Pipeloader
       @response = @run.response
       @base = @run.base
       FieldPosition.adopt(@run.field_positions)
-      @state = @rested = nil
+      @state = @rested = @job = @cohort = nil
       @jobs = @without_parking = @uncoalesced = @locks = 0
     end
 
@@ -63,7 +63,7 @@ module Pipeloader
     # @return [Job, nil] the outer job
     def begin_job(job)
       @run.step
-      outer, @job = @job, job
+      outer, @job, @cohort = self.job, job, nil
       if (@jobs += 1) == 1
         @without_parking = @uncoalesced = @locks = 0
         enter
@@ -75,6 +75,32 @@ module Pipeloader
       @run.step
       leave if (@jobs -= 1).zero?
       @job = outer
+    end
+
+    # Yields, to go through a cohort, by one step after the other.
+    def go_through
+      outer = job
+      @jobs += 1
+      yield
+    ensure
+      @jobs -= 1
+      @job, @cohort = outer, nil
+    end
+
+    # As #begin_job, of a cohort's next one.
+    def begin_step(cohort, member, step)
+      @run.step
+      @job, @cohort, @member, @step = nil, cohort, member, step
+      @without_parking = @uncoalesced = @locks = 0
+      enter
+    end
+
+    # @param quiet [Boolean] whether no code of the application's has run
+    def end_step(quiet)
+      @run.step
+      leave unless quiet && @state.equal?(@base)
+      @job&.drop
+      @job = @cohort = nil
     end
 
     # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits
@@ -156,41 +182,19 @@ module Pipeloader
     # Returns when every job is done that a serial run would have come to before this one. For a field that failed. (Or
     # when nothing else can be begun: thousands of failed fields that wait must not be all the fibers there are.)
     def await_turn
-      return if @job.nil? || !parks?
+      return if job.nil? || !parks?
 
-      @loader.yield(nil) until @run.turn?(@job) || saturated?
+      @loader.yield(nil) until @run.turn?(job) || saturated?
     end
 
-    # Yields each of +values+, so that what they read is one burst: as soon as one parks, another fiber goes on with the rest.
-    # (Where no fiber can be begun, this one does: all others may be waiting for theirs just so. And inside a block that others
-    # wouldn't see, a field extension's `Current.set { yield }` say, it does all.)
+    # Yields each of +values+, so that what they read is one burst. (Inside a block that others wouldn't see, a field extension's
+    # `Current.set { yield }` say, one after the other.)
     #
     # @return [Array] what the block returned
-    def side_by_side(values)
-      return values.map { |value| yield(value) } if values.size < 2 || !parks? || !@state.at_rest?
+    def side_by_side(values, &block)
+      return values.map(&block) if values.size < 2 || !parks? || !@state.at_rest?
 
-      begun = done = 0
-      results, errors = [], []
-      parent = @job
-      work = lambda do
-        @loader.pipeloader_go_on(work, parent) if begun < values.size # (it may find nothing left)
-        while (index = begun) < values.size
-          begun += 1
-          begin
-            results[index] = yield(values[index])
-          rescue StandardError => e
-            raise if e.instance_of?(::Timeout::Error) # (and not Net::ReadTimeout)
-
-            errors << [index, e]
-          end
-          done += 1
-        end
-      end
-      @loader.pipeloader_job(work, parent, part: true).call
-      saturated? ? work.call || @loader.yield(nil) : @loader.yield(nil) until done == values.size
-      raise errors.min_by(&:first).last if errors.any?
-
-      results
+      SideBySide.new(self, values, block).results
     end
 
     # Looks up along with all other fibers that look up the same: they come to it first.
@@ -205,7 +209,7 @@ module Pipeloader
       @loader.yield(nil) until @loader.pipeloader_queued.zero? || saturated?
       side_by_side(batches.reject(&:begun?), &:read)
       @loader.yield(nil) until batches.all?(&:read?)
-      batches.map(&:rows)
+      batches.each_with_index.map { |batch, index| batch.rows(wanted[index].last) }
     ensure
       batches&.each(&:close)
     end
@@ -237,6 +241,11 @@ module Pipeloader
       before = @run.steps
       @loader.yield(nil)
       @run.steps != before
+    end
+
+    # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
+    def saturated?
+      @loader.pipeloader_queued.positive? && @run.fibers_away + 1 >= @loader.fiber_limit - 3
     end
 
     # True if it will never be woken.
@@ -281,11 +290,6 @@ module Pipeloader
       while !read.answered? && @state.at_rest? && (batch = @run.next_batch(@known))
         batch.read
       end
-    end
-
-    # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
-    def saturated?
-      @loader.pipeloader_queued.positive? && @run.fibers_away + 1 >= @loader.fiber_limit - 3
     end
 
     # (The second job in a row of one fiber finds all as the first has left it.)

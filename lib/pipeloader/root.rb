@@ -3,6 +3,13 @@
 module Pipeloader
   # What a resolver has returned, as the root of a Plan: a relation that isn't loaded yet, an association, records.
   class Root
+    CLASS = Kernel.instance_method(:class)
+    # What graphql-ruby asks of any thing.
+    OWN = %i[class instance_of? respond_to? public_send singleton_methods].freeze
+    NO_THINGS = [NilClass, GraphQL::Error, GraphQL::Execution::Interpreter::RawValue].freeze
+    NAME = Module.instance_method(:name)
+    private_constant :CLASS, :OWN, :NO_THINGS, :NAME
+
     CONNECTION = GraphQL::Pagination::ActiveRecordRelationConnection
 
     class << self
@@ -14,6 +21,19 @@ module Pipeloader
         when CONNECTION then value.items.klass if connection?(value)
         when Array then record_class(value.first) if ActiveRecord::Base === value.first # (asked so, a lazy proxy stays lazy)
         end
+      end
+
+      # (A proxy that stands for what isn't loaded yet, would load it when it's asked.)
+      #
+      # @return [Class, nil] of the things in an Array, if they are what graphql-ruby goes on with
+      def things(value, schema)
+        return unless Array === value && value.instance_of?(Array)
+
+        first = value.first
+        return if !(Kernel === first) || NO_THINGS.any? { |it| it === first }
+
+        type = CLASS.bind_call(first)
+        type if named?(type) && OWN.all? { |name| kernels?(type, name) } && !schema.lazy?(first)
       end
 
       # @param value what an object of +type+ stands for
@@ -47,6 +67,19 @@ module Pipeloader
         end
       end
 
+      # @param value what a field's resolver has returned, of which #model knows
+      # @return [Array<ActiveRecord::Base>, Unloaded, nil] its records, which may have to be read first; nil where it's not to be
+      #   known what they are
+      def list(value)
+        return (value if value.instance_of?(Array)) unless ActiveRecord::Relation === value
+        return unless plain?(value) && value.extending_values.empty?
+
+        value.load
+        value.records
+      rescue StandardError => e # graphql-ruby is to see it, and not to read once more
+        Unloaded.new(e)
+      end
+
       # (What the query cache keeps, is given out again.)
       #
       # @param result [ActiveRecord::Result, Array] an empty Array where there is nothing to ask
@@ -70,6 +103,11 @@ module Pipeloader
       def plain?(relation) = relation.singleton_methods.empty?
 
       private
+
+      # (Some are made for each request.)
+      def named?(type) = !NAME.bind_call(type).nil?
+
+      def kernels?(type, name) = type.method_defined?(name) && type.instance_method(name).owner.equal?(Kernel)
 
       def proxy(plan, value)
         association = value.proxy_association

@@ -21,7 +21,7 @@ module Pipeloader
       @over = false
       @steps = 0
       @away = {}.compare_by_identity # fibers that have let others go on
-      @reserved = {}.compare_by_identity # jobs that may never be begun
+      @reserved = {}.compare_by_identity # who has jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
       @deferred = {}.compare_by_identity # Owners that are being gathered
     end
@@ -41,6 +41,9 @@ module Pipeloader
     def back(fiber) = @away.delete(fiber)
 
     def fibers_away = @away.size
+
+    # Whether a field has failed.
+    def failing? = !@line.nil?
 
     # Takes note of a job that is asked for: free until a field has failed.
     def add(job)
@@ -84,9 +87,10 @@ module Pipeloader
       end
     end
 
-    def reserve(job) = @reserved[job] = true
+    # @param holder [#reserved] of jobs that may never be begun; whoever adds one, adds it here, too, once a field has failed
+    def reserve(holder) = @reserved[holder] = true
 
-    def release(job) = @reserved.delete(job)
+    def release(holder) = @reserved.delete(holder)
 
     # True if nothing that is unfinished comes before +job+, the one that is running; but for what waits for it.
     def turn?(job)
@@ -100,7 +104,7 @@ module Pipeloader
 
     # Every job that isn't done, the first one last. From here on it is kept up: n fields that fail cost n log n.
     def unfinished(running)
-      queued = @queued.call.grep(Job) | @reserved.keys.reject(&:finished?)
+      queued = @queued.call.grep(Job) | @reserved.keys.flat_map(&:reserved).reject(&:finished?)
       [running, *@away.keys.filter_map(&:job), *queued].sort { |job, other| other.compare(job) }
     end
   end

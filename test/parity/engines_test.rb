@@ -22,6 +22,29 @@ class EnginesTest < PipeloaderTest
   ASYNC = defined?(Async) && (GraphQL::VERSION < "2.6" || RUBY_VERSION >= "3.3")
   NEXT = defined?(GraphQL::Execution::Next) && GraphQL::VERSION >= "2.6"
 
+  Row = Struct.new(:id)
+
+  # @return [Array(Class, Class)] a plain schema, and one that compiles; the block is evaluated in that one
+  def with_plans(&block)
+    user = Class.new(Schemas::Base) { graphql_name "EngineUser"; field :name, String; field :loud, String; def loud = object.name.dup.upcase }
+    counted = Class.new(Schemas::Base) do
+      graphql_name "EngineCounted"
+      field :id, GraphQL::Types::ID
+      field :count, Integer
+      def count = ::Post.where(id: ..object.id).count
+    end
+    post = Class.new(counted) { graphql_name "EnginePost"; field :author, user; field :loud, String; def loud = object.title.dup.upcase }
+    row = Class.new(counted) { graphql_name "EngineRow"; field :author, user; def author = ::Post.find(object.id).author }
+    query = Class.new(Schemas::Base) do
+      graphql_name "Query"
+      field :posts, [post]
+      field :rows, [row]
+      def posts = ::Post.order(:id)
+      def rows = Array.new(5) { |n| Row.new(n + 1) }
+    end
+    [false, true].map { |piped| Class.new(GraphQL::Schema) { query(query); class_eval(&block) && use(Pipeloader, compile: true) if piped } }
+  end
+
   def assert_engine(schemas)
     QUERIES.each do |query, trips|
       assert_same_answer(query, schemas)
@@ -58,6 +81,21 @@ class EnginesTest < PipeloaderTest
         # Without us, AsyncDataloader can't share the connection that all fibers have under :thread isolation; under :fiber,
         # each reads by its own, and whose error comes first is for the server to say.
         assert_engine([Schemas.pair.first, Schemas.make { use GraphQL::Dataloader::AsyncDataloader }.last])
+      ensure
+        give_connections_back
+        ActiveSupport::IsolatedExecutionState.isolation_level = :thread
+      end
+
+      # With plans: of objects that are gone through one field after the other, each field is a job of its own.
+      define_method(:"test_async_dataloader_#{level}_with_plans") do
+        ActiveSupport::IsolatedExecutionState.isolation_level = level
+        plain, piped = with_plans { use GraphQL::Dataloader::AsyncDataloader }
+        { "{ rows { count author { loud name } } }" => 2, "{ rows { id count } }" => 1,
+          "{ posts { id loud author { loud name } count } rows { count } }" => 2 }.each do |query, trips|
+          expected = plain.execute(query).to_h
+          2.times { assert_equal expected, Timeout.timeout(60) { piped.execute(query).to_h }, query }
+          assert_equal trips, WireCounter.events("burst.pipeloader") { piped.execute(query) }.size, query
+        end
       ensure
         give_connections_back
         ActiveSupport::IsolatedExecutionState.isolation_level = :thread

@@ -224,6 +224,59 @@ class PlanChecklistTest < PlanTest
     Car.send(:remove_method, :name)
   end
 
+  # What is proved for one document holds for the next, unless there is another method by then.
+  def test_methods_between_documents
+    model = named(:Latecomer, Class.new(ActiveRecord::Base) { self.table_name = "posts" })
+    item = type("Latecomer") { field :title, String; field :likes, Integer; field :id, GraphQL::Types::ID }
+    schemas = schemas({ them: [[item], -> { model.order(:id) }], loaded: [[item], -> { model.order(:id).to_a }] })
+    assert_plan("{ them { title likes } }", schemas)
+    assert_parity("{ loaded { title likes } }", schemas)
+    model.define_method(:title) { "own #{super()}" }
+    %w[them loaded].each { |list| assert_parity("{ #{list} { title likes id } }", schemas) }
+    item.define_method(:likes) { object.likes.to_i - 1 }
+    %w[them loaded].each { |list| assert_parity("{ #{list} { likes id title } }", schemas) }
+  end
+
+  # So is what a field or a type says of itself.
+  def test_authorization_between_documents
+    comment = type("LateComment") { field :body, String; field :id, GraphQL::Types::ID }
+    item = type("LatePost") { field :title, String; field :comments, [comment]; field :id, GraphQL::Types::ID }
+    schemas = schemas({ them: [[item], -> { Post.order(:id) }] })
+    assert_plan("{ them { comments { body } } }", schemas)
+    comment.define_singleton_method(:scope_items) { |items, _context| items.where("1=0") }
+    assert_parity("{ them { id comments { body } } }", schemas)
+    item.fields["title"].define_singleton_method(:resolve) { |*| "of its own" }
+    assert_parity("{ them { title } }", schemas)
+  end
+
+  # What is kept of a model keeps nothing else.
+  def test_what_is_kept
+    model = named(:Keeper, Class.new(ActiveRecord::Base) { self.table_name = "posts"; has_many :comments, foreign_key: :post_id, class_name: "Comment" })
+    comment = type("KeptComment") { field :body, String }
+    item = type("KeptPost") { field :title, String; field :likes, Integer; field :comments, [comment] }
+    schemas = schemas({ them: [[item], -> { model.order(:id) }] })
+    heirs = %w[title likes].permutation.map do |fields|
+      assert_parity("{ them { #{fields.join(" ")} comments { body } } }", schemas)
+      WeakRef.new(Class.new(model)).tap { assert_parity("{ them { a: #{fields.join(" b: ")} } }", schemas) }
+    end
+    assert_operator heirs.count { |it| GC.start && it.weakref_alive? }, :<=, 1 # (one may still be on the stack)
+    kept = ObjectSpace.each_object(Pipeloader::Projection).flat_map { |it| it.instance_variables.map { |name| it.instance_variable_get(name) } }.grep(Hash)
+    refute(kept.any? { |hash| hash.keys.flatten.any? { |it| it.is_a?(ActiveRecord::Reflection::AbstractReflection) && it.active_record == model } })
+  end
+
+  # However deep they are: a fiber's stack isn't.
+  def test_deep_documents
+    employee = type("DeepEmployee") { field :id, GraphQL::Types::ID; field :manager, self; field :reports, [self]; field :manages, connection_type, method: :reports; field :label, String; def label = context[:label].to_s + object.name }
+    schemas = schemas({ them: [[employee], -> { Employee.order(:id) }], pages: [employee.connection_type, -> { Employee.order(:id) }] })
+    assert_plan("{ them { id #{"manager { id " * 39} #{"}" * 39} } }", schemas)
+    assert_aside("{ them { id #{"manager { id " * 40} #{"}" * 40} } }", schemas, model: Employee)
+    [["manager { id", "}", 150], ["manager { id label", "}", 150], ["reports { id", "}", 150], ["manages { nodes { id", "} }", 60], ["manages { edges { node { id", "} } }", 50]].each do |open, close, times|
+      ["them { id", "pages { nodes { id"].each do |root|
+        assert_parity("{ #{root} #{"#{open} " * times} #{"#{close} " * times} #{"}" * root.count("{")} }", schemas)
+      end
+    end
+  end
+
   def test_polymorphic
     target = Class.new(GraphQL::Schema::Union) do
       graphql_name "Target"

@@ -24,9 +24,11 @@ module Pipeloader
         pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super }
       end
 
+      # Whether it is read by a relation of its own, and not by a statement that all owners have in common.
+      def pipeloader_dynamic? = skip_statement_cache?(NothingToEagerLoad)
+
       # As load_target, when it has found +records+.
-      def pipeloader_load(records)
-        dynamic = skip_statement_cache?(NothingToEagerLoad)
+      def pipeloader_load(records, dynamic = pipeloader_dynamic?) # rubocop:disable Style/OptionalBooleanParameter
         records.each { |record| dynamic ? pipeloader_take_over(record) : pipeloader_take(record) }
         @target = pipeloader_target(records)
         loaded!
@@ -81,12 +83,15 @@ module Pipeloader
       end
 
       def pipeloader_take(record)
-        set_inverse_instance(record)
+        set_inverse_instance(record) if pipeloader_inverse?
         pipeloader_set_strict_loading(record)
       end
 
+      # Without one there is nothing to set, which ActiveRecord would ask each record; a polymorphic one depends on the record.
+      def pipeloader_inverse? = reflection.polymorphic? || !reflection.inverse_of.nil?
+
       def pipeloader_take_over(record)
-        set_inverse_instance_from_queries(record)
+        set_inverse_instance_from_queries(record) if pipeloader_inverse?
         pipeloader_set_strict_loading(record) if RELATIONS_SET_STRICT_LOADING
       end
 
@@ -99,7 +104,7 @@ module Pipeloader
         def pipeloader_set_strict_loading(record)
           if owner.strict_loading_n_plus_one_only? && reflection.macro == :has_many
             record.strict_loading!
-          else
+          elsif record.strict_loading? || owner.strict_loading_mode != record.strict_loading_mode
             record.strict_loading!(false, mode: owner.strict_loading_mode)
           end
         end
@@ -108,7 +113,7 @@ module Pipeloader
       # Lets find_target ask its scope one thing, `eager_loading?`, before it takes the statement that it has for all owners.
       # Building that scope is a third of what a read costs ActiveRecord; without scopes of any kind the answer is no.
       def pipeloader_unscoped
-        @pipeloader_unscoped = !disable_joins && !skip_statement_cache?(NothingToEagerLoad) && Association.host_scope?(self.class)
+        @pipeloader_unscoped = !disable_joins && !pipeloader_dynamic? && Association.host_scope?(self.class)
         yield
       ensure
         @pipeloader_unscoped = nil

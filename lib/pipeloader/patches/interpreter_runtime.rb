@@ -12,10 +12,15 @@ module Pipeloader
       def evaluate_selection(_result_name, _nodes, result)
         super
       rescue StandardError => e
-        raise if e.is_a?(::Timeout::Error) || (fiber = ResolverFiber.current).nil?
+        pipeloader_raise(e, result)
+      end
 
-        fiber.await_turn
-        raise if !result.graphql_dead || @pipeloader_killers&.[](result).equal?(fiber.job)
+      # As the above, of an +object+ that isn't the result's.
+      def pipeloader_resolve(field, object, nodes, result, result_name, keywords, arguments) # rubocop:disable Metrics/ParameterLists
+        evaluate_selection_with_resolved_keyword_args(keywords, arguments, field, nodes.first, (nodes unless nodes.one?), object,
+                                                      result_name, result, get_current_runtime_state)
+      rescue StandardError => e
+        pipeloader_raise(e, result)
       end
 
       # A null where none may be.
@@ -39,6 +44,15 @@ module Pipeloader
         when Array then ResolverFiber.current&.await_turn if value.first.is_a?(GraphQL::ExecutionError)
         end
         super
+      end
+
+      private
+
+      def pipeloader_raise(error, result)
+        raise error if error.is_a?(::Timeout::Error) || (fiber = ResolverFiber.current).nil?
+
+        fiber.await_turn
+        raise error if !result.graphql_dead || @pipeloader_killers&.[](result).equal?(fiber.job)
       end
     end
   end

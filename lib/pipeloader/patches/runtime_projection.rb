@@ -17,6 +17,10 @@ module Pipeloader
         super
       end
 
+      def pipeloader_expect(records, type, selections, node)
+        pipeloader_demands&.expect(records, type, selections, node)
+      end
+
       private
 
       def pipeloader_demands

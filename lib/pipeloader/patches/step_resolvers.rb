@@ -18,20 +18,17 @@ module Pipeloader
 
       private
 
-      # A list that can't be loaded says so when graphql-ruby comes to it.
-      Unloaded = Struct.new(:outcome) do
-        def each = outcome.value
-      end
-      private_constant :Unloaded
-
       def pipeloader_load(fiber)
         unloaded = @field_results.each_index.select do |index|
           ActiveRecord::Relation === @field_results[index] && !@field_results[index].loaded? # rubocop:disable Style/CaseEquality
         end
         pipeloader_load_ahead(unloaded.map { |index| @field_results[index] })
         fiber.side_by_side(unloaded) do |index|
-          outcome = Outcome.of { @field_results[index].load }
-          @field_results[index] = Unloaded.new(outcome) if outcome.error
+          @field_results[index].load
+        rescue ::Timeout::Error
+          raise
+        rescue StandardError => e
+          @field_results[index] = Unloaded.new(e)
         end
       end
 

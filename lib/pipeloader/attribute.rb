@@ -1,0 +1,100 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a thing that isn't a record has of itself, in place of a column: graphql-ruby gets it without any code of the
+  # application's.
+  class Attribute
+    # @param plain [PlainField] a leaf
+    # @param model [Class] of the things
+    # @return [Attribute, nil] nil where there is code, or more to be done
+    def self.of(key, plain, model)
+      return Entry.new(key, plain.field) if model.equal?(Hash) && plain.reads_entry?
+
+      new(key, plain.field) if plain.calls_alone?(model) && !plain.of_type? && codeless?(model, plain.field.method_sym)
+    end
+
+    # Whether a method is an `attr_reader`, or for a member of a Struct or Data.
+    def self.codeless?(model, name)
+      method = model.instance_method(name)
+      return RubyVM::InstructionSequence.of(method).nil? if method.source_location
+
+      owner = method.owner
+      (owner < Struct || (defined?(::Data) && owner < ::Data)) && owner.members.include?(name)
+    end
+    private_class_method :codeless?
+
+    attr_reader :key
+
+    alias inspect to_s
+
+    def initialize(key, field)
+      @key = key
+      @name = field.method_sym
+      @coercion = Coercion.new(field.type)
+    end
+
+    # @return [Symbol] what the field's values are, as Coercion has it
+    def kind = @coercion.kind
+
+    # @return [String] Ruby code that reads it of the thing in a variable
+    def code(variable) = @name.match?(/\A[a-z_]\w*\z/) ? "#{variable}.#{@name}" : "#{variable}.public_send(#{@name.inspect})"
+
+    # As Plan::Leaf's: the row is the thing itself.
+    def build(thing, _branch, context) = of_record(thing, nil, context)
+
+    # As Plan::Leaf's.
+    def of_record(thing, _columns, context)
+      value = read(thing)
+      ResolverCall.known?(value) ? @coercion.of_attribute(value, context) : raise(Unfit)
+    end
+
+    # @return what the thing has
+    # @raise [Unfit] where that isn't known
+    def read(thing) = thing.public_send(@name)
+
+    # One that is another thing, or a list of such, of which something is selected.
+    class Things
+      attr_reader :key
+
+      alias inspect to_s
+
+      # @param nodes [Array<GraphQL::Language::Nodes::Field>] where it is selected
+      def initialize(attribute, field, nodes, operation)
+        @key = attribute.key
+        @attribute = attribute
+        @nullable = !field.type.non_null?
+        @type = Planner.item(field.type)
+        @list = Planner.nullable(field.type).list?
+        @node = nodes.first
+        @selections = nodes.one? ? nodes.first.selections : nodes.flat_map(&:selections)
+        @operation = operation
+      end
+
+      # As Plan::Leaf's.
+      def build(thing, _branch, context)
+        value = @attribute.read(thing)
+        return if @nullable && nil.equal?(value)
+        return write([value], context).first unless @list
+
+        Array === value && value.instance_of?(Array) && value.empty? ? [] : write(value, context)
+      end
+
+      private
+
+      def write(things, context) = @operation.plans.write_things(things, @type, @selections, @node, context)
+    end
+
+    # Of a Hash.
+    class Entry < Attribute
+      def initialize(key, field)
+        super
+        @string = field.method_str
+      end
+
+      # (Else nil, of which nothing is known.)
+      def code(variable) = "#{variable}.fetch(#{@name.inspect}, nil)"
+
+      def read(hash) = hash.fetch(@name) { hash.fetch(@string) { raise Unfit } }
+    end
+  end
+end

@@ -1,0 +1,108 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A Plan as Ruby code: one method that builds Hashes from its rows, and all that is below them, without a call for each value.
+  # Where a value isn't what a column's values are nearly always, the Plan's own entry is asked.
+  #
+  #     { title author { name } }
+  #     ->(rows, branch, context) { b0 = branch.below(v3); h0 = b0.by_key
+  #       rows.map { |r0| { v0 => …r0[1]…, v2 => (r1 = h0[r0[2]]&.first) ? { v4 => …r1[1]… } : v3.nothing } } }
+  #
+  # What a document says (names in the response) is only ever a value in it: the text is made of places and of numbers.
+  class Builder
+    # How many values a plan may have: what is kept of each is to stay small.
+    MOST = 500
+
+    # Of a value x, by what its column's are (a thing's attribute may be of any class) and what the field's are: whether it's the
+    # answer, and as what.
+    SOURCES = {
+      [String, :string] => ["String === x && x.instance_of?(String) && x.encoding == UTF_8", "x"],
+      [String, :id] => ["String === x && x.instance_of?(String)", "x"],
+      [Integer, :id] => ["Integer === x", "x.to_s"],
+      [Integer, :int] => ["Integer === x && x <= #{GraphQL::Types::Int::MAX} && x >= #{GraphQL::Types::Int::MIN}", "x"],
+      [TrueClass, :boolean] => ["true == x || false == x", "x"], [Float, :float] => ["Float === x && x.finite?", "x"]
+    }.freeze
+    UTF_8 = Encoding::UTF_8
+    private_constant :SOURCES, :UTF_8
+
+    # @return [Builder, nil] nil where that would be too much code
+    def self.of(plan) = (new(plan) if plan.size <= MOST)
+
+    # No variables: what is made keeps those that it's made among.
+    def self.nothing = binding
+
+    def initialize(plan)
+      @values = []
+      @below = []
+      hash = hash(plan, "r", "branch")
+      @list, @one = compile("rows.map { |r| #{hash} }", hash)
+    ensure
+      @values = @below = nil
+    end
+
+    # @return [Array<Hash>] as Plan's
+    def list(rows, branch, context) = @list.call(rows, branch, context)
+
+    # @return [Hash] as Plan's
+    def build(row, branch, context) = @one.call(row, branch, context)
+
+    private
+
+    def compile(list, one)
+      names = Array.new(@values.size) { |index| "v#{index}, " }.join
+      below = @below.join("\n")
+      eval(<<~RUBY, Builder.nothing, "(pipeloader: a plan)", 1).call(@values) # rubocop:disable Security/Eval
+        lambda do |values|
+          #{"#{names}= values" unless names.empty?}
+          [->(rows, branch, context) { #{below}\n#{list} }, ->(r, branch, context) { #{below}\n#{one} }]
+        end
+      RUBY
+    end
+
+    # @param row [String] the variable that is to have the row, as the others
+    def hash(plan, row, branch)
+      "{ #{plan.entries.map { |entry| "#{value(entry.key)} => #{code(entry, row, branch)}" }.join(", ")} }"
+    end
+
+    def code(entry, row, branch)
+      case entry
+      when Plan::Constant then value(entry.value)
+      when Plan::Leaf then leaf(entry, "#{row}[#{entry.index}]", entry.coercion.kinds, row, branch)
+      when Attribute then leaf(entry, entry.code(row), SOURCES.keys.select { |_, kind| kind == entry.kind }, row, branch)
+      else entry.instance_of?(Link) && entry.plan.instance_of?(Plan) ? link(entry, row, branch) : as_ever(entry, row, branch)
+      end
+    end
+
+    def as_ever(entry, row, branch)
+      entry.plan.compile if entry.instance_of?(Link)
+      "#{value(entry)}.build(#{row}, #{branch}, context)"
+    end
+
+    # @param value [String] the code that has it
+    # @param kinds [Array] as Coercion#kinds: what it may be
+    def leaf(entry, value, kinds, row, branch)
+      cases = SOURCES.values_at(*kinds).compact
+      ever = as_ever(entry, row, branch)
+      return ever if cases.empty?
+
+      "(x = #{value}; #{cases.map { |condition, result| "(#{condition}) ? #{result} : " }.join}#{ever})"
+    end
+
+    def link(entry, row, branch)
+      number = @below.size
+      link = value(entry)
+      @below << "b#{number} = #{branch}.below(#{link}); h#{number} = b#{number}.by_key"
+      found = "h#{number}[#{row}[#{entry.index}]]"
+      its = hash(entry.plan, inner = "r#{number}", "b#{number}")
+      return "(#{found} || []).map { |#{inner}| #{its} }" if entry.many?
+
+      "((#{inner} = #{found}&.first) ? #{its} : #{link}.nothing)"
+    end
+
+    # @return [String] a variable that has it
+    def value(object)
+      @values << object
+      "v#{@values.size - 1}"
+    end
+  end
+end

@@ -1,0 +1,186 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # How one execution of the Interpreter goes through the objects that stand for records: those that are side by side together
+  # (Cohort), and their associations read for all that ask.
+  class Cohorts
+    NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
+    private_constant :NO_ARGUMENTS
+
+    attr_reader :loader, :runtime
+
+    alias inspect to_s
+
+    #: (GraphQL::Execution::Interpreter::Runtime, Loader, Plans) -> void
+    def initialize(runtime, loader, plans)
+      @runtime = runtime
+      @loader = loader
+      @plans = plans
+      @owners = {}.compare_by_identity # {Link | Preload => Owners}, those that are being gathered
+      @watched = !FieldTrace.of(runtime.query).nil?
+    end
+
+    # Goes on with an object that graphql-ruby has made.
+    #
+    # @param fields [Hash] as Cohort's
+    def go_on(partial, result, fields)
+      cohort = Cohort.new(self, partial)
+      cohort.add(result, fields, current_job)
+      cohort.enqueue
+    end
+
+    # @param type [Class, GraphQL::Schema::Wrapper] of the field, or of the items of its list
+    # @return [Place, nil] nil where graphql-ruby is to make the objects
+    def place(field, type, node, selections, arguments, model) # rubocop:disable Metrics/ParameterLists
+      item = Planner.nullable(type)
+      partial = @plans.partial(item, selections, node, model) if item.kind.object?
+      return unless partial.is_a?(Partial) && partial.wraps?
+
+      Place.new(partial, field, item, type.non_null?, node, selections, arguments, @runtime, @watched)
+    end
+
+    # Makes a list, and fills it when its turn has come.
+    #
+    # @param parent [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of which it's the +key+
+    # @return [GraphQL::Execution::Interpreter::Runtime::GraphQLResultArray]
+    def fill(place, parent, key, records)
+      list = place.list_in(parent, key)
+      return list if records.empty?
+
+      job = current_job
+      first = job.next_indexes(records.size)
+      queue(job, first) do
+        seat_all(place) { |seats| records.each_with_index { |it, at| seats.take(it, list, at, job, first + at) } }
+      end
+      list
+    end
+
+    # Has an association read for a member of a cohort, along with all others that ask for it.
+    #
+    # @param index [Integer] of the job in which graphql-ruby would come to it, among those of the member's own
+    # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>]
+    # @return [Boolean] false where it isn't to be read
+    def ask(partial, link, member, index, nodes)
+      return false unless partial.linked?(link, member.record)
+
+      key = partial.key(link, member.record)
+      owners = @owners[link] ||= gather(link, nodes)
+      owners.add(owner = Owner.new(owners, member, index, key))
+      run = @loader.pipeloader_run
+      run.add(owner.job) if run.failing?
+      true
+    rescue Unfit
+      false
+    end
+
+    # Makes the objects of the records that were read for +owners+, and goes on with these.
+    #
+    # @param owners [Array<Owner>] of the +group+
+    def bring_up(group, owners)
+      first = owners.first.job
+      queue(first.parent, first.index) { settle(group, owners) }
+    end
+
+    # To graphql-ruby.
+    def give_up(owners)
+      owners.each do |owner|
+        owner.leave
+        @loader.append_job(owner.job)
+      end
+    end
+
+    # Writes what there is for an owner.
+    def write(owner, key, tree)
+      @runtime.set_result(owner.result, key, tree, false, false)
+      drop(owner)
+    end
+
+    private
+
+    # (Of a fiber that isn't a job's, one that stands for it.)
+    def current_job = ResolverFiber.current.job || @loader.pipeloader_job(nil)
+
+    def queue(parent, index, &work) = @loader.append_job(@loader.pipeloader_job_at(work, parent, index))
+
+    def drop(owner)
+      owner.leave
+      owner.job.drop if @loader.pipeloader_run.failing? # (else nobody has asked for it)
+    end
+
+    # They are read behind all jobs that are queued by then: there may be other owners. (And before any fiber goes on that has
+    # parked, so that it's one burst.)
+    def gather(link, nodes)
+      owners = Owners.new(self, link, nodes)
+      run = @loader.pipeloader_run
+      run.defer(owners)
+      run.reserve(owners)
+      @loader.append_job do
+        @loader.append_job do
+          @owners.delete(link)
+          run.take_up(owners)
+          owners.read(ResolverFiber.current)
+        end
+      end
+      owners
+    end
+
+    # @yieldparam [Seats]
+    def seat_all(place)
+      cohort = Cohort.new(self, place.partial)
+      yield place.seats(cohort)
+      cohort.enqueue
+    end
+
+    def settle(group, owners)
+      place = place_of_owners(group, owners.first) or return give_up(owners)
+      mine, others = owners.partition { |owner| loaded?(place, group.link, owner) }
+      give_up(others)
+      group.link.many? ? fill_all(place, group.link.key, mine) : put(place, group.link.key, mine)
+      mine.each { |owner| drop(owner) }
+    end
+
+    def place_of_owners(group, owner)
+      nodes = group.nodes.is_a?(Array) ? group.nodes : [group.nodes]
+      node, link = nodes.first, group.link
+      field = @runtime.query.types.field(owner.result.graphql_result_type, node.name)
+      type = link.many? ? Planner.nullable(field.type).of_type : field.type
+      place(field, type, node, nodes.one? ? node.selections : nodes.flat_map(&:selections), NO_ARGUMENTS, link.model)
+    end
+
+    # Whether graphql-ruby would find these records there. (Somebody may have changed something since.)
+    def loaded?(place, link, owner)
+      return false unless owner.load
+
+      target = owner.target
+      return false unless link.many? ? place.takes?(target, fresh: true) : takes_one?(place, target)
+
+      @runtime.pipeloader_expect(target, place.type, place.selections, place.node)
+      true
+    end
+
+    def takes_one?(place, target) = target ? place.takes_one?(target, fresh: true) : !place.non_null
+
+    def fill_all(place, key, owners)
+      lists = owners.map { |owner| place.list_in(owner.result, key) }
+      first = owners.find { |owner| owner.target.any? } or return
+      queue(first.job, 1) do
+        seat_all(place) do |seats|
+          owners.zip(lists) do |owner, list|
+            owner.target.each_with_index { |record, at| seats.take(record, list, at, owner, at + 1) }
+          end
+        end
+      end
+    end
+
+    def put(place, key, owners)
+      seat_all(place) do |seats|
+        owners.each do |owner|
+          result = owner.result
+          next result.graphql_dead || result.set_leaf(key, nil) unless owner.target
+
+          seats.take(owner.target, result, key, owner)
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,33 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Where in the document objects stand that are made of records without anybody's seeing it, and what all of them have in common.
+  #
+  # partial: what is plain of them. type: theirs. non_null: whether a null may not stand there. selections: below their field,
+  # whose first node is +node+. watched: whether a monitor hears of each that is wrapped
+  Place = Struct.new(:partial, :field, :type, :non_null, :node, :selections, :arguments, :runtime, :watched) do
+    # Whether objects can be made of these records.
+    #
+    # @param fresh [Boolean] whether they have just been read, so that nobody has seen them
+    def takes?(records, fresh: false) = records.all? { |record| takes_one?(record, fresh: fresh) }
+
+    def takes_one?(record, fresh: false)
+      model = partial.model
+      model === record && record.instance_of?(model) && (fresh || partial.takes?(record)) # (A proxy is only asked the first.)
+    end
+
+    # @param cohort [Cohort] that they are to be members of
+    def seats(cohort) = Seats.new(self, cohort)
+
+    # Makes the list that records are to be in.
+    #
+    # @param parent [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of which it's the +key+
+    # @return [GraphQL::Execution::Interpreter::Runtime::GraphQLResultArray]
+    def list_in(parent, key)
+      list = runtime.class::GraphQLResultArray.new(key, Planner.nullable(field.type), parent.graphql_application_value, parent,
+                                                   field.type.non_null?, selections, false, node, arguments, field)
+      parent.set_child_result(key, list) unless parent.graphql_dead
+      list
+    end
+  end
+end

@@ -1,0 +1,82 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A field of a scalar or enum for which graphql-ruby calls one method, and does nothing else that anyone could see. It's called
+  # directly, where what it returns can be written as it is; anything else (an error, a lazy value, a null where none may be) is
+  # graphql-ruby's, which is given it in the method's stead.
+  class ResolverCall
+    NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
+    NO_KEYWORDS = {}.freeze
+    private_constant :NO_ARGUMENTS, :NO_KEYWORDS
+
+    # Whether what is returned is nobody's but Ruby's.
+    def self.known?(value)
+      case value
+      when String then value.instance_of?(String)
+      when Integer, true, false, nil, Float, Symbol then true
+      when Array then value.instance_of?(Array) && value.all? { |item| known?(item) }
+      end
+    end
+
+    # @param plain [PlainField] a leaf
+    # @param model [Class] of the objects' records, or things
+    # @return [ResolverCall, nil] nil where there is more to be done
+    def self.of(key, plain, model) = (new(key, plain.field, plain.of_type?) if plain.calls_alone?(model))
+
+    # @param of_type [Boolean] whether it's a method of the object type; else it's the record's
+    def initialize(key, field, of_type)
+      @key = key
+      @field = field
+      @of_type = of_type
+      @name = of_type ? field.resolver_method : field.method_sym
+      @coercion = Coercion.new(field.type)
+    end
+
+    # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of the object
+    # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] that select it
+    def call(runtime, result, nodes)
+      return if result.graphql_dead
+
+      object = result.graphql_application_value
+      unless @of_type
+        object = object.object
+        return runtime.evaluate_selection(@key, nodes, result) unless object.respond_to?(@name) # (a column that wasn't read)
+      end
+      take_position(runtime, result)
+      begin
+        value = object.public_send(@name)
+      rescue StandardError => e
+        return leave(runtime, result, nodes) { raise e }
+      end
+      write(value, result, runtime) || leave(runtime, result, nodes) { value }
+    end
+
+    private
+
+    def take_position(runtime, result)
+      state = runtime.get_current_runtime_state
+      state.current_field = @field
+      state.current_arguments = NO_ARGUMENTS
+      state.current_result_name = @key
+      state.current_result = result
+    end
+
+    # @return [Boolean] false where it isn't known what becomes of it
+    def write(value, result, runtime)
+      return false unless ResolverCall.known?(value)
+
+      value = @coercion.of_attribute(value, runtime.context) unless @coercion.as_it_is?(value)
+      result.set_leaf(@key, value) unless result.graphql_dead
+      true
+    rescue Unfit
+      false
+    end
+
+    # @yield what the method has done
+    def leave(runtime, result, nodes, &outcome)
+      object = result.graphql_application_value.clone(freeze: false)
+      object.define_singleton_method(@field.resolver_method, &outcome)
+      runtime.pipeloader_resolve(@field, object, Array(nodes), result, @key, NO_KEYWORDS, NO_ARGUMENTS)
+    end
+  end
+end

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Makes the objects of a Place, as graphql-ruby would, and puts them where they belong.
+  class Seats
+    def initialize(place, cohort)
+      @place = place
+      @cohort = cohort
+      @runtime = place.runtime
+      @context = @runtime.context
+      @hash = @runtime.class::GraphQLResultHash
+    end
+
+    # @param parent [GraphQL::Execution::Interpreter::Runtime::GraphQLResult] where it is to be
+    # @param name [String, Integer] as what
+    # @param holder [#job] as Cohort::Member's, and so +index+
+    def take(record, parent, name, holder, index = nil)
+      place = @place
+      result = @hash.new(name, place.type, wrap(record), parent, place.non_null, place.selections, false, place.node,
+                         place.arguments, place.field)
+      parent.set_child_result(name, result) unless parent.graphql_dead
+      gather(result) unless @keys
+      result.ordered_result_keys = @keys
+      @cohort.add(result, @fields, holder, index)
+    end
+
+    private
+
+    def wrap(record) = @place.watched ? @place.type.wrap(record, @context) : @place.type.scoped_new(record, @context)
+
+    def gather(result)
+      @runtime.each_gathered_selections(result) { |fields, _, keys| @fields, @keys = fields, keys }
+    end
+  end
+end

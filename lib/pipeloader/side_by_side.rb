@@ -1,0 +1,50 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Values that one job of a fiber goes through: as soon as one parks, another fiber goes on with the rest. (Where no fiber can be
+  # begun, this one does: all others may be waiting for theirs just so.)
+  class SideBySide
+    # @param work [Proc] for each of +values+
+    def initialize(fiber, values, work)
+      @fiber = fiber
+      @loader = fiber.loader
+      @parent = fiber.job
+      @values = values
+      @work = work
+      @begun = @done = 0
+      @results, @errors = [], []
+    end
+
+    # @return [Array] what the work has returned for each; of several errors the first value's is raised
+    def results
+      @loader.pipeloader_job(self, @parent, part: true).call
+      until @done == @values.size
+        call if @fiber.saturated?
+        @loader.yield(nil) unless @done == @values.size
+      end
+      raise @errors.min_by(&:first).last if @errors.any?
+
+      @results
+    end
+
+    # What one of the fibers does.
+    def call
+      @loader.pipeloader_go_on(self, @parent) if @begun < @values.size # (it may find nothing left)
+      while (index = @begun) < @values.size
+        @begun += 1
+        work(index)
+        @done += 1
+      end
+    end
+
+    private
+
+    def work(index)
+      @results[index] = @work.call(@values[index])
+    rescue StandardError => e
+      raise if e.instance_of?(::Timeout::Error) # (and not Net::ReadTimeout)
+
+      @errors << [index, e]
+    end
+  end
+end
