@@ -267,8 +267,10 @@ class WireCase < PipeloaderTest
 
   # For the next test: with pg 1.5.0, whose error is another one, ActiveRecord doesn't reconnect for a BEGIN that comes first on
   # a connection known to have broken; nor for one that was killed a moment ago, as it was alive a moment before that.
+  # (What was used within two seconds, ActiveRecord takes for sound.)
   def drop_broken
-    ActiveRecord::Base.connection_pool.connections.each { |adapter| adapter.disconnect! if raw(adapter) && !adapter.active? }
+    adapters = ActiveRecord::Base.connection_handler.each_connection_pool.flat_map(&:connections)
+    adapters.each { |adapter| adapter.disconnect! if raw(adapter) && !adapter.active? }
   end
 
   # Connections that no pool knows of any more are ended, if by nothing else, by the garbage collector.
