@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "objspace"
 require "active_record"
 require "graphql"
 

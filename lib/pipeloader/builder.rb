@@ -17,8 +17,8 @@ module Pipeloader
     # answer, and as what.
     SOURCES = {
       [String, :string] => ["String === x && x.instance_of?(String) && x.encoding == UTF_8", "x"],
-      [String, :id] => ["String === x && x.instance_of?(String)", "x"],
       [Integer, :id] => ["Integer === x", "x.to_s"],
+      [String, :id] => ["String === x && x.instance_of?(String)", "x"],
       [Integer, :int] => ["Integer === x && x <= #{GraphQL::Types::Int::MAX} && x >= #{GraphQL::Types::Int::MIN}", "x"],
       [TrueClass, :boolean] => ["true == x || false == x", "x"], [Float, :float] => ["Float === x && x.finite?", "x"]
     }.freeze

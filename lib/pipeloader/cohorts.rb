@@ -152,13 +152,13 @@ module Pipeloader
       return false unless owner.load
 
       target = owner.target
-      return false unless link.many? ? place.takes?(target, fresh: true) : takes_one?(place, target)
+      return false unless link.many? ? place.takes?(target) : takes_one?(place, target)
 
       @runtime.pipeloader_expect(target, place.type, place.selections, place.node)
       true
     end
 
-    def takes_one?(place, target) = target ? place.takes_one?(target, fresh: true) : !place.non_null
+    def takes_one?(place, target) = target ? place.partial.takes?(target) : !place.non_null
 
     def fill_all(place, key, owners)
       lists = owners.map { |owner| place.list_in(owner.result, key) }

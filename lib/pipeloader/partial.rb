@@ -54,7 +54,7 @@ module Pipeloader
     def record? = @model < ActiveRecord::Base
 
     # Whether its attributes tell what +record+ answers.
-    def takes?(record) = record.singleton_methods.empty?
+    def takes?(record) = Root.just?(record, @model)
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)

@@ -7,14 +7,7 @@ module Pipeloader
   # whose first node is +node+. watched: whether a monitor hears of each that is wrapped
   Place = Struct.new(:partial, :field, :type, :non_null, :node, :selections, :arguments, :runtime, :watched) do
     # Whether objects can be made of these records.
-    #
-    # @param fresh [Boolean] whether they have just been read, so that nobody has seen them
-    def takes?(records, fresh: false) = records.all? { |record| takes_one?(record, fresh: fresh) }
-
-    def takes_one?(record, fresh: false)
-      model = partial.model
-      model === record && record.instance_of?(model) && (fresh || partial.takes?(record)) # (A proxy is only asked the first.)
-    end
+    def takes?(records) = records.all? { |record| partial.takes?(record) }
 
     # @param cohort [Cohort] that they are to be members of
     def seats(cohort) = Seats.new(self, cohort)

@@ -80,7 +80,7 @@ module Pipeloader
       model = Root.things(things, @operation.schema) || raise(Unfit)
       plan = look(@places, type, selections, node, model) { plan_for(type, selections, model) }
       raise Unfit unless plan.is_a?(Plan)
-      raise Unfit unless things.all? { |it| model === it && it.instance_of?(model) && it.singleton_methods.empty? }
+      raise Unfit unless things.all? { |it| Root.just?(it, model) }
 
       plan.use(context)
       Branch.of(plan, things, coerced: false).build(context)

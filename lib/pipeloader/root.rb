@@ -5,7 +5,7 @@ module Pipeloader
   class Root
     CLASS = Kernel.instance_method(:class)
     # What graphql-ruby asks of any thing.
-    OWN = %i[class instance_of? respond_to? public_send singleton_methods].freeze
+    OWN = %i[class respond_to? public_send].freeze
     NO_THINGS = [NilClass, GraphQL::Error, GraphQL::Execution::Interpreter::RawValue].freeze
     NAME = Module.instance_method(:name)
     private_constant :CLASS, :OWN, :NO_THINGS, :NAME
@@ -44,6 +44,10 @@ module Pipeloader
         end
       end
 
+      # Whether it is of that class, and has no methods of its own. (Asked of thousands: without allocating, and without asking
+      # the object, which may be a proxy.)
+      def just?(object, type) = ObjectSpace.internal_class_of(object).equal?(type)
+
       # (A decorator may say that it is a record, too.)
       def record_class(value)
         type = value.class
@@ -52,8 +56,7 @@ module Pipeloader
 
       # Whether it is graphql-ruby's own, of a relation.
       def connection?(value)
-        CONNECTION === value && value.instance_of?(CONNECTION) && value.singleton_methods.empty? &&
-          ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION.const_get(:Edge))
+        just?(value, CONNECTION) && ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION.const_get(:Edge))
       end
 
       # @return [Branch, nil] with its rows, which may have to be read first; nil where they can't be had
@@ -100,7 +103,7 @@ module Pipeloader
       end
 
       # Whether no method of it is somebody's own.
-      def plain?(relation) = relation.singleton_methods.empty?
+      def plain?(relation) = just?(relation, relation.class)
 
       private
 
@@ -178,7 +181,7 @@ module Pipeloader
 
       # Whether the columns are there, and the associations are what the database says.
       def fits?(plan, record)
-        record.class.equal?(plan.model) && record.persisted? && !record.strict_loading? && record.singleton_methods.empty? &&
+        just?(record, plan.model) && record.persisted? && !record.strict_loading? &&
           plan.links.none? { |link| record.association_cached?(link.name) } &&
           plan.projection.columns.all? { |name| record.has_attribute?(name) }
       end

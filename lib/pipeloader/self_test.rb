@@ -71,6 +71,7 @@ module Pipeloader
         check_methods(GraphQL::Dataloader, DATALOADER)
         check_methods(GraphQL::Dataloader::Source, %i[run_pending_keys])
         check_methods(GraphQL::Execution::Interpreter::Runtime, %i[continue_value])
+        check_methods(ObjectSpace.singleton_class, %i[internal_class_of])
         check_methods(GraphQL::Pagination::RelationConnection, %i[load_nodes limited_nodes has_next_page has_previous_page])
       end
 

@@ -20,7 +20,9 @@ class ThingsTest < PlanTest
   Heir = Class.new(Plain)
   MAKERS = { struct: Struck.method(:new), plain: Plain.method(:new), heir: Heir.method(:new), hash: ->(*values) { FIELDS.zip(values).to_h },
              strings: ->(*values) { FIELDS.map(&:to_s).zip(values).to_h }, sparse: ->(*values) { FIELDS.zip(values).to_h.compact },
-             own: ->(*values) { Struck.new(*values).tap { |it| it.define_singleton_method(:title) { "own" } } } }.freeze
+             own: ->(*values) { Struck.new(*values).tap { |it| it.define_singleton_method(:title) { "own" } } },
+             hidden: ->(*values) { Struck.new(*values).tap { |it| it.singleton_class.send(:private, :title) } },
+             extended: ->(*values) { Struck.new(*values).extend(Module.new { def words = super + 1 }) } }.freeze
 
   class PostType < Schemas::Base
     graphql_name "ThingPost"
