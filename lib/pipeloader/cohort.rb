@@ -29,7 +29,11 @@ module Pipeloader
 
     # What is plain behind a field that isn't: its resolver may have changed the record.
     Follow = Struct.new(:keys, :index) do
-      def call(cohort, member) = keys.inject(true) { |quiet, key| cohort.follow(member, key) && quiet }
+      def call(cohort, member)
+        quiet = true
+        keys.each { |key| quiet = false unless cohort.follow(member, key) }
+        quiet
+      end
     end
 
     # One of the objects.

@@ -15,21 +15,30 @@ module Pipeloader
     class << self
       # Ruby code for so many of each, without a loop: that takes half.
       #
-      # @return [Proc] (execution, keys, values, fields, empty, nothing, sizes, pairs) -> bool
-      def check(*counts)
+      # @param lists [Array<Array>] keys, values, fields, empty, nothing, sizes, pairs
+      # @return [Proc] (execution) -> bool
+      def check(*lists)
+        sizes = lists.map(&:size)
         @checks.clear if @checks.size > MOST
-        @checks[counts] ||= eval("->(x, k, v, f, e, n, s, p) { #{source(*counts)} }", binding, __FILE__, __LINE__) # rubocop:disable Security/Eval
+        (@checks[sizes] ||= eval(source(sizes), binding, __FILE__, __LINE__)).call(*lists) # rubocop:disable Security/Eval
       end
 
       private
 
-      def source(keys, fields, empty, nothing, sizes, pairs)
-        ["true", *Array.new(keys) { |i| "v[#{i}].equal?(x[k[#{i}]])" },
-         *Array.new(fields) { |i| "f[#{3 * i}].instance_variable_get(f[#{(3 * i) + 1}]).equal?(f[#{(3 * i) + 2}])" },
-         *Array.new(empty) { |i| "e[#{i}].empty?" },
-         *Array.new(nothing) { |i| "n[#{i}].each_value { |value| return false unless value.nil? }" },
-         *Array.new(sizes) { |i| "s[#{2 * i}].size == s[#{(2 * i) + 1}]" },
-         *Array.new(pairs) { |i| "p[#{(3 * i) + 2}].equal?(p[#{3 * i}].fetch(p[#{(3 * i) + 1}], MISSING))" }].join(" && ")
+      # What is compared with has a variable each: k0, k1, …
+      def source(sizes)
+        lists = "kvfensp".each_char.zip(sizes)
+        taken = lists.map { |name, size| "#{Array.new(size) { |i| "#{name}#{i}, " }.join}* = #{name}" }
+        "->(k, v, f, e, n, s, p) { #{taken.join("; ")}; ->(x) { #{comparisons(*sizes).join(" && ")} } }"
+      end
+
+      def comparisons(keys, _values, fields, empty, nothing, sizes, pairs) # rubocop:disable Metrics/ParameterLists
+        ["true", *Array.new(keys) { |i| "v#{i}.equal?(x[k#{i}])" },
+         *Array.new(fields / 3) { |i| "f#{3 * i}.instance_variable_get(f#{(3 * i) + 1}).equal?(f#{(3 * i) + 2})" },
+         *Array.new(empty) { |i| "e#{i}.empty?" },
+         *Array.new(nothing) { |i| "n#{i}.each_value { |value| return false unless value.nil? }" },
+         *Array.new(sizes / 2) { |i| "s#{2 * i}.size == s#{(2 * i) + 1}" },
+         *Array.new(pairs / 3) { |i| "p#{(3 * i) + 2}.equal?(p#{3 * i}.fetch(p#{(3 * i) + 1}, MISSING))" }]
       end
     end
 
@@ -48,12 +57,12 @@ module Pipeloader
       @items = []
       @sure = true
       @values.each { |value| note(value) }
-      @check = Fingerprint.check(@keys.size, @fields.size / 3, @empty.size, @nothing.size, @sizes.size / 2, @pairs.size / 3)
+      @check = Fingerprint.check(@keys, @values, @fields, @empty, @nothing, @sizes, @pairs)
     end
 
     #: (Hash[Symbol, untyped]) -> bool
     def of?(execution)
-      @sure && execution.size == @size && @check.call(execution, @keys, @values, @fields, @empty, @nothing, @sizes, @pairs) &&
+      @sure && execution.size == @size && @check.call(execution) &&
         (@nils.empty? || @nils.all? { |name| execution.fetch(name, MISSING).nil? }) &&
         (@counters.empty? || @counters.all? { |name| Snapshot.counter?(name, execution[name]) }) && items?
     end
