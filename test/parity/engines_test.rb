@@ -15,8 +15,10 @@ class EnginesTest < PipeloaderTest
     "{ posts { commentsCount scoreSum tags { name } lastComment { body } } users { postsCount vehicles { name } } }" => 2,
     "{ employees { name manager { name manager { name } } reports { name } } attachments { name attachable { ... on User { name } ... on Post { title } } } }" => 3,
     "{ postsConnection(first: 3) { nodes { title comments { body } } pageInfo { hasNextPage endCursor } } }" => 2,
-    "{ posts(limit: 2) { title } failingSql users { name } failingList { title } }" => 1
   }.freeze
+
+  # What fails in a plan is read again by graphql-ruby, whose error it is: one round trip more.
+  FAILING = "{ posts(limit: 2) { title } failingSql users { name } failingList { title } }"
 
   # async 2.24, the newest for Ruby 3.1, can't run graphql 2.6's AsyncDataloader (its own error, without us too).
   ASYNC = defined?(Async) && (GraphQL::VERSION < "2.6" || RUBY_VERSION >= "3.3")
@@ -46,7 +48,7 @@ class EnginesTest < PipeloaderTest
   end
 
   def assert_engine(schemas)
-    QUERIES.each do |query, trips|
+    { **QUERIES, FAILING => (schemas.last.pipeloader_compiles? ? 2 : 1) }.each do |query, trips|
       assert_same_answer(query, schemas)
       assert_round_trips(trips, query) { schemas.last.execute(query) }
     end

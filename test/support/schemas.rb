@@ -189,6 +189,9 @@ module Schemas
     # The schema without and the one with Pipeloader.
     def pair = @pair ||= make
 
+    # The same without plans, so that each read parks.
+    def parked = @parked ||= make(pipeloader: { compile: false })
+
     # New schemas of the same types; the block is evaluated in both.
     #
     # @return [Array(Class, Class)]

@@ -19,12 +19,13 @@ require "pg"
 require "pipeloader"
 # PIPELOADER_FIELD_EXACT=1: all tests with projection on. Nothing may change but the SELECT lists.
 Pipeloader.field_exact = true if ENV["PIPELOADER_FIELD_EXACT"]
-# Most tests are about reads that park, and a plan has none of those: a test that is about plans says `compile: true`.
-# PIPELOADER_COMPILE=1: all tests with plans. Answers mustn't change (but what is read, does).
-module CompilesWhereTold
-  def use(schema, compile: ENV.key?("PIPELOADER_COMPILE"), **options) = super
+# The tests run with the options that users have. A test that counts parked reads says `compile: false`, because a plan parks
+# none; a test about plans says `compile: true`.
+# PIPELOADER_COMPILE=0: plans are off in all other tests. Answers must not change.
+module CompilesUnlessTold
+  def use(schema, compile: ENV["PIPELOADER_COMPILE"] != "0", **options) = super
 end
-Pipeloader.singleton_class.prepend(CompilesWhereTold)
+Pipeloader.singleton_class.prepend(CompilesUnlessTold)
 require_relative "engine"
 require_relative "private_cluster"
 require_relative "database"

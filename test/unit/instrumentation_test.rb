@@ -9,7 +9,7 @@ class InstrumentationTest < PipeloaderTest
   def setup = take_first_alias
 
   def test_burst_event
-    bursts = WireCounter.events("burst.pipeloader") { Schemas.pair.last.execute(QUERY) }
+    bursts = WireCounter.events("burst.pipeloader") { Schemas.parked.last.execute(QUERY) }
     assert_equal([1, 2], bursts.map { |burst| burst[:position] })
     bursts.each do |burst|
       assert_kind_of ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, burst[:connection]
@@ -34,12 +34,12 @@ class InstrumentationTest < PipeloaderTest
   end
 
   def test_reads_say_which_burst_brought_them_and_how_long_they_waited
-    Schemas.pair.last.execute(QUERY) # whatever ActiveRecord wants to know of the tables, it knows now
-    events = WireCounter.events("sql.active_record") { Schemas.pair.last.execute(QUERY) }
+    Schemas.parked.last.execute(QUERY) # whatever ActiveRecord wants to know of the tables, it knows now
+    events = WireCounter.events("sql.active_record") { Schemas.parked.last.execute(QUERY) }
     events.reject! { |event| event[:name] == "SCHEMA" } # (of a new connection)
     assert_equal [1, *[2] * 21], (events.map { |event| event[:pipeloader].fetch(:burst) })
     assert(events.all? { |event| event[:pipeloader].fetch(:wait).positive? })
-    plain = WireCounter.events("sql.active_record") { Schemas.pair.first.execute(QUERY) }
+    plain = WireCounter.events("sql.active_record") { Schemas.parked.first.execute(QUERY) }
     assert_equal plain.first.keys.sort, (events.first.keys - [:pipeloader]).sort
   end
 
@@ -52,18 +52,18 @@ class InstrumentationTest < PipeloaderTest
   end
 
   def test_counters_of_an_operation
-    result = Schemas.pair.last.execute(QUERY)
+    result = Schemas.parked.last.execute(QUERY)
     assert_equal({ bursts: 2, reads: 22 }, result.context.namespace(:pipeloader).slice(:bursts, :reads))
-    again = Schemas.pair.last.execute("{ posts { title } }")
+    again = Schemas.parked.last.execute("{ posts { title } }")
     assert_equal({ bursts: 1, reads: 1, statements: 1 }, again.context.namespace(:pipeloader))
-    assert_empty Schemas.pair.first.execute(QUERY).context.namespace(:pipeloader)
+    assert_empty Schemas.parked.first.execute(QUERY).context.namespace(:pipeloader)
   end
 
   def test_log_line
-    Schemas.pair.last.execute(QUERY) # (what an earlier test has made the server forget, is prepared again)
+    Schemas.parked.last.execute(QUERY) # (what an earlier test has made the server forget, is prepared again)
     log = StringIO.new
     before, ActiveSupport::LogSubscriber.logger = ActiveSupport::LogSubscriber.logger, Logger.new(log)
-    Schemas.pair.last.execute(QUERY)
+    Schemas.parked.last.execute(QUERY)
     lines = log.string.lines.grep(/Burst/).map { |line| line.gsub(/\e\[\d*m/, "") }
     assert_equal 2, lines.size
     assert_match(/Burst 1 \(\d+\.\dms\)  1 read in 1 statement, 0\.\d kB out, \d+\.\d kB in  Post Load$/, lines.first)
@@ -74,7 +74,7 @@ class InstrumentationTest < PipeloaderTest
 
   # As one of sql.active_record does: it ends what the event is about, for whoever asked for it.
   def test_a_subscriber_that_raises
-    plain, piped = [["sql.active_record", Schemas.pair.first], ["burst.pipeloader", Schemas.pair.last]].map do |event, schema|
+    plain, piped = [["sql.active_record", Schemas.parked.first], ["burst.pipeloader", Schemas.parked.last]].map do |event, schema|
       refusing(event, "refused") { assert_raises(RuntimeError) { schema.execute("{ posts { title } }") }.message }
     end
     assert_equal plain, piped
