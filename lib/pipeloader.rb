@@ -2,10 +2,11 @@
 
 require "objspace"
 require "active_record"
+require "active_support/core_ext/class/subclasses"
 require "graphql"
 
 # Before GraphQL::Schema::Object: graphql-ruby 2.5 and later can't load the two the other way round.
-GraphQL.const_get(:Schema)
+GraphQL.const_get(:Schema, false)
 
 # Transparent libpq pipelining for graphql-ruby on ActiveRecord.
 #
@@ -186,22 +187,6 @@ require "pipeloader/level"
 require "pipeloader/burst"
 require "pipeloader/statement"
 require "pipeloader/result_sizes"
-ActiveSupport.on_load(:active_record_postgresqladapter) do
-  require "pipeloader/shape"
-  require "pipeloader/literals"
-  require "pipeloader/type_lookup"
-  require "pipeloader/coalescing"
-  require "pipeloader/coalesced"
-  require "pipeloader/slice"
-  require "pipeloader/exemplar"
-  require "pipeloader/cancel_request"
-  require "pipeloader/pipeline"
-  require "pipeloader/lookup"
-  require "pipeloader/record_lookup"
-  require "pipeloader/chain_lookup"
-  require "pipeloader/calculation_lookup"
-  require "pipeloader/page_lookup"
-end
 require "pipeloader/replay"
 require "pipeloader/field_exact"
 require "pipeloader/host"
@@ -253,6 +238,24 @@ require "pipeloader/partial_row"
 require "pipeloader/instrumentation"
 require "pipeloader/log_subscriber"
 require "pipeloader/patches"
+
+# Last, as the adapter may be loaded already: what is PostgreSQL's alone rests on all of the above.
+ActiveSupport.on_load(:active_record_postgresqladapter) do
+  require "pipeloader/shape"
+  require "pipeloader/literals"
+  require "pipeloader/type_lookup"
+  require "pipeloader/coalescing"
+  require "pipeloader/coalesced"
+  require "pipeloader/slice"
+  require "pipeloader/exemplar"
+  require "pipeloader/cancel_request"
+  require "pipeloader/pipeline"
+  require "pipeloader/lookup"
+  require "pipeloader/record_lookup"
+  require "pipeloader/chain_lookup"
+  require "pipeloader/calculation_lookup"
+  require "pipeloader/page_lookup"
+end
 
 Pipeloader::Patches.install
 Pipeloader::LogSubscriber.attach_to(:pipeloader)

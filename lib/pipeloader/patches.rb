@@ -18,16 +18,18 @@ module Pipeloader
         ::Thread.singleton_class.prepend(InterruptMask)
         # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
         ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
-        ActiveSupport.on_load(:active_record) { Patches.install_on_active_record }
-        ActiveSupport.on_load(:active_record_postgresqladapter) do
+        when_loaded(:active_record) { Patches.install_on_active_record }
+        when_loaded(:active_record_postgresqladapter) do
           prepend(PostgreSQLAdapter)
           SelfTest.run(self)
         end
-        ActiveSupport.on_load(:active_record_sqlite3adapter) { prepend(SQLite3Adapter) }
+        when_loaded(:active_record_sqlite3adapter) do
+          require "pipeloader/patches/sqlite3_adapter"
+          prepend(SQLite3Adapter)
+        end
       end
 
       def install_on_active_record
-        require "pipeloader/inline"
         require "pipeloader/patches/sqlite3_adapter"
         require "pipeloader/patches/unsupported_adapter"
         SelfTest.run_on_active_record
@@ -45,7 +47,7 @@ module Pipeloader
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimeProjection)
         GraphQL::Execution::FieldResolveStep.prepend(StepProjection) if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Pagination::RelationConnection.prepend(ConnectionProjection)
-        ActiveSupport.on_load(:active_record) { Patches.install_projection_on_active_record }
+        when_loaded(:active_record) { Patches.install_projection_on_active_record }
       end
 
       def install_projection_on_active_record
@@ -65,6 +67,12 @@ module Pipeloader
 
         @context = ActiveSupport::IsolatedExecutionState.singleton_class.prepend(IsolatedExecutionState)
       end
+
+      private
+
+      # Once: ActiveSupport itself runs a block twice that it is given while it runs another's of that name, and a second alias
+      # of a host's method would be of our own.
+      def when_loaded(host, &) = ActiveSupport.on_load(host, run_once: true, &)
     end
   end
 end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "pipeloader/inline"
+
 module Pipeloader
   module Patches
     # Host:: ActiveRecord::ConnectionAdapters::SQLite3Adapter
