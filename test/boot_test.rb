@@ -3,7 +3,7 @@
 require_relative "support/test_helper"
 require "open3"
 
-# The gem is loaded in every order in which an application may load it, and answers.
+# The gem is loaded in every order in which an application may load it, among classes of any name, and answers.
 class BootTest < PipeloaderTest
   # Runs test/support/boot_run.rb.
   #
@@ -42,6 +42,12 @@ class BootTest < PipeloaderTest
   def test_loaded_before_a_fork = assert_answers("pipeloader", "answered", "forked")
   def test_loaded_after_a_fork = assert_answers("active_record", "connected", "graphql", "forked", "pipeloader")
   def test_loaded_between_forks = assert_answers("active_record", "forked", "pipeloader", "forked", "connected", "forked")
+
+  # An application's own Record, Read, Plan, Page, …: every name that is in lib/.
+  def test_names_of_the_application_before = assert_answers("names", "pipeloader")
+  def test_names_of_the_application_after = assert_answers("pipeloader", "adapter", "names")
+  def test_names_of_the_application_after_it_has_answered = assert_answers("pipeloader", "answered", "names")
+  def test_names_that_are_loaded_when_they_are_called = assert_answers("autoloads", "pipeloader", "eager")
 
   # Neither ActiveRecord::Base nor an adapter is loaded sooner than the application does it.
   def test_loads_nothing_ahead

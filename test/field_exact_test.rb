@@ -664,6 +664,28 @@ class SelectsTest < ProjectionTest
     assert_equal ["eager: false", "Post.it selects `bodyy`, but posts (Post) has no such column. Correct `selects:`.", "no database"], said.lines(chomp: true)
   end
 
+  # Of which of them its records are, isn't known before one comes.
+  def test_column_of_one_of_two_models_of_that_name
+    code = <<~RUBY
+      require "pipeloader"
+      ActiveRecord::Base.establish_connection(#{TestDatabase.hash.inspect})
+      class Tag < ActiveRecord::Base; end
+      module Blog; class Tag < ActiveRecord::Base; self.table_name = "users"; alias_attribute :label, :name; end; end
+      class TagType < GraphQL::Schema::Object
+        graphql_name "Tag"
+        field :name, String
+        field :it, String, selects: %i[label]
+        def it = object.label.dup.upcase
+      end
+      class Query < GraphQL::Schema::Object; field :tags, [TagType]; def tags = Blog::Tag.order(:id).limit(1); end
+      class Exact < GraphQL::Schema; query Query; use Pipeloader, field_exact: true; end
+      ActiveSupport.run_load_hooks(:after_initialize, Struct.new(:config).new(Struct.new(:eager_load).new(true)))
+      puts Exact.execute("{ tags { it } }").to_json
+    RUBY
+    said, = Open3.capture2e(RbConfig.ruby, "-W0", *$LOAD_PATH.map { |it| "-I#{it}" }, "-e", code)
+    assert_equal %({"data":{"tags":[{"it":"USER 1"}]}}\n), said
+  end
+
   # The name tells nothing of the model: it is known when a record comes.
   def test_column_that_does_not_exist_in_a_type_of_another_name
     exact = special(work_type("Volume") { field(:it, String, selects: %i[boddy]); def it = object.body }).last

@@ -19,9 +19,13 @@ module Pipeloader
       return RubyVM::InstructionSequence.of(method).nil? if method.source_location
 
       owner = method.owner
-      (owner < Struct || (defined?(::Data) && owner < ::Data)) && owner.members.include?(name)
+      VALUES.any? { |values| owner < values } && owner.members.include?(name)
     end
     private_class_method :codeless?
+
+    # (Ruby 3.1 has no Data.)
+    VALUES = [Struct, Host.rubys(:Data)].compact.freeze
+    private_constant :VALUES
 
     attr_reader :key
 

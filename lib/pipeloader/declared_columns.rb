@@ -13,7 +13,8 @@ module Pipeloader
       end
 
       # Compares what the types of a schema declare with the tables, as far as their models are known before any record is
-      # met: the model of a type's name, if it has all methods that the type's plain fields call.
+      # met: the model of a type's name, if it is the only one of that name in any namespace, and has all methods that the type's
+      # plain fields call.
       #
       # @raise [UnknownColumnError]
       def check(schema)
@@ -57,7 +58,8 @@ module Pipeloader
 
       def model_of(type, fields)
         model = type.graphql_name.safe_constantize
-        return unless model.is_a?(Class) && model < ActiveRecord::Base && !model.abstract_class? && model.table_exists?
+        return unless ActiveRecord::Base.descendants.include?(model) && !model.abstract_class? && model.table_exists?
+        return unless ActiveRecord::Base.descendants.one? { |it| it.name&.demodulize == type.graphql_name }
 
         model.define_attribute_methods
         plain = fields.map { |field| PlainField.of(type, field) }.reject(&:objection)

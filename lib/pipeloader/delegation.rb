@@ -24,7 +24,7 @@ module Pipeloader
 
       private
 
-      def counted? = defined?(::Coverage) && ::Coverage.running?
+      def counted? = Host.rubys(:Coverage)&.running?
 
       # As of `object.comments.where(hidden: true).count`.
       def asked(instructions)

@@ -14,7 +14,8 @@ module Pipeloader
 
     # Where Ruby's own methods are, those that aren't written in C.
     CORE = ["<internal:", "#{RbConfig::CONFIG["rubylibdir"]}/"].freeze
-    private_constant :RUBY, :FOLDERS, :PATCHES, :CORE
+    LIBRARIES = [RbConfig::CONFIG["rubylibdir"], RbConfig::CONFIG["rubyarchdir"]].map { |folder| "#{folder}/" }.freeze
+    private_constant :RUBY, :FOLDERS, :PATCHES, :CORE, :LIBRARIES
 
     class << self
       #: (Method | UnboundMethod) -> bool
@@ -45,6 +46,16 @@ module Pipeloader
       #: (UnboundMethod) -> bool
       def core_alone?(method)
         alone?(method) { |it| it.source_location.nil? || it.source_location.first.start_with?(*CORE) || in?(it, ActiveSupport) }
+      end
+
+      # What Ruby has at top level by a name, where not every Ruby has it, or has it loaded. An application's own is no answer.
+      #
+      #: (Symbol) -> Module?
+      def rubys(name)
+        return if Object.autoload?(name) || !Object.const_defined?(name, false)
+
+        file, = Object.const_source_location(name) # (nothing, if it's written in C)
+        Object.const_get(name, false) if file.nil? || file.start_with?(*LIBRARIES)
       end
 
       private

@@ -80,7 +80,7 @@ module Pipeloader
     end
 
     def objection_to_pages
-      methods = [Root::CONNECTION, Root::CONNECTION.const_get(:Edge)].flat_map { |type| methods_of(type) }
+      methods = [Root::CONNECTION, Root::CONNECTION::Edge].flat_map { |type| methods_of(type) }
       own = [*methods, ENCODER.method(:encode), ENCODER.method(:decode)].find { |method| !Host.graphql_alone?(method) }
       "`#{own.name}` of #{own.owner.inspect}" if own
     end

@@ -56,7 +56,7 @@ module Pipeloader
 
       # Whether it is graphql-ruby's own, of a relation.
       def connection?(value)
-        just?(value, CONNECTION) && ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION.const_get(:Edge))
+        just?(value, CONNECTION) && ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION::Edge)
       end
 
       # @return [Branch, nil] with its rows, which may have to be read first; nil where they can't be had

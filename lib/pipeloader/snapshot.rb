@@ -40,12 +40,15 @@ module Pipeloader
       end
     end
 
+    # ActiveSupport 8.1 has one for each execution state.
+    CONTEXT = (ActiveSupport::ExecutionContext::Record if ActiveSupport::ExecutionContext.const_defined?(:Record, false))
+
     REGISTRIES = [
       ActiveSupport::CurrentAttributes,
       ActiveRecord::Scoping::ScopeRegistry,
       ActiveRecord::ExplainRegistry,
-      ActiveSupport::TaggedLogging.const_get(:TagStack),
-      (ActiveSupport::ExecutionContext::Record if ActiveSupport::ExecutionContext.const_defined?(:Record))
+      ActiveSupport::TaggedLogging.const_get(:TagStack, false),
+      CONTEXT
     ].compact.freeze
 
     # Where CurrentAttributes are: {Current => #<Current>}, or (ActiveSupport 8.1) a registry that has them.
@@ -53,7 +56,7 @@ module Pipeloader
 
     # Counts up in every job that reads: no block of anybody's.
     COUNTER = "active_record_"
-    private_constant :Container, :REGISTRIES, :ATTRIBUTES, :COUNTER
+    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER
 
     def self.counter?(key, value) = value.is_a?(Numeric) && key.start_with?(COUNTER)
 
@@ -149,9 +152,9 @@ module Pipeloader
     end
 
     def begin_in(execution)
-      return execution[:current_attributes_instances] = {} unless ActiveSupport::ExecutionContext.const_defined?(:Record)
+      return execution[:current_attributes_instances] = {} unless CONTEXT
 
-      (execution[:active_support_execution_context] = ActiveSupport::ExecutionContext::Record.new).current_attributes_instances
+      (execution[:active_support_execution_context] = CONTEXT.new).current_attributes_instances
     end
 
     # {user: #<User>, …} (ActiveSupport 7.2.0 makes one of CurrentAttributes itself while that is loaded, and it has none.)

@@ -5,6 +5,7 @@
 # database, as JSON.
 
 require "json"
+require "tmpdir"
 
 module BootRun
   STEPS = {
@@ -25,8 +26,58 @@ module BootRun
     "initialized" => -> { ActiveSupport.run_load_hooks(:after_initialize, Struct.new(:config).new(Struct.new(:eager_load).new(true))) },
     "schemas" => -> { Application.schemas },
     "answered" => -> { answers },
-    "forked" => -> { go_on_in_child }
+    "forked" => -> { go_on_in_child },
+    "names" => -> { Names.define },
+    "autoloads" => -> { Names.autoload }
   }.freeze
+
+  # An application's own names: each that lib/ calls something by, and neither Ruby nor a host has at top level.
+  module Names
+    # A class of the application's that nobody else has any business with.
+    class Foreign
+      %i[new === == =~ call of hash to_s inspect name running? members method_defined? instance_method < <= respond_to?].each do |name|
+        define_singleton_method(name) { |*, **| raise "a class of the application's was asked: #{name}" }
+      end
+    end
+
+    class << self
+      def define = each { |name| Object.const_set(name, Class.new(Foreign)) }
+
+      # As Zeitwerk does: there, and not loaded.
+      def autoload
+        folder = Dir.mktmpdir
+        at_exit { FileUtils.rm_rf(folder) }
+        each do |name|
+          File.write("#{folder}/#{name}.rb", "raise 'the application\\'s #{name} was loaded'\n")
+          Object.autoload(name, "#{folder}/#{name}.rb")
+        end
+      end
+
+      private
+
+      # (Record is a model of the application's. A class ClassMethods is more than ActiveSupport can bear.)
+      def each(&)
+        (all - hosts - %w[Record ClassMethods]).each(&)
+        Object.autoload(:Record, File.expand_path("boot_record.rb", __dir__))
+      end
+
+      def all = @all ||= Dir[File.expand_path("../../lib/**/*.rb", __dir__)].flat_map { |file| named(File.read(file)) }.uniq.sort
+
+      def named(source) = source.gsub(/^\s*#.*/, "").scan(/\b[A-Z]\w*\b/)
+
+      # Seen by a child, in which all is loaded.
+      def hosts
+        @hosts ||= IO.popen("-") do |child|
+          next child.read.split if child
+
+          %w[active_record adapter sqlite graphql batch pipeloader eager].each { |step| BootRun.instance_exec(&STEPS.fetch(step)) }
+          puts all.select { |name| Object.const_defined?(name, false) }
+          $stdout.flush
+          exit!
+        end
+      end
+    end
+  end
 
   # Models and schemas, of the test database's tables.
   module Application
