@@ -78,6 +78,7 @@ module Pipeloader
     #   gathered it
     # @param holder [#job] as Member's
     def add(result, fields, holder, index = nil)
+      @runtime.pipeloader_makes(result)
       @fields ||= fields
       @leaves ||= @partial.leaves(result.ordered_result_keys)
       record = result.graphql_application_value.object

@@ -9,10 +9,19 @@ module Pipeloader
   #       author: compiled
   #         name: compiled
   #     burst 1: SELECT "posts".* FROM "posts"
+  #
+  # A field that brings objects is compiled where a plan has written all of these; any other, where graphql-ruby has resolved it
+  # for no object. Both is seen while the query is executed, and not concluded. Members of unions and interfaces are told of one
+  # by one, as "Post.title".
   class Explanation
     COMPILED = "compiled"
     OTHERWISE = "by graphql-ruby"
-    private_constant :COMPILED, :OTHERWISE
+    NOTHING = "nothing came there"
+    TRANSACTION = "a transaction is open"
+    UNFIT = "what came there isn't as it is in the database"
+    RESOLVER = "its resolver"
+    OBJECT = "so is its object"
+    private_constant :COMPILED, :OTHERWISE, :NOTHING, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT
 
     class << self
       # @raise [ArgumentError] for anything but a query
@@ -23,31 +32,43 @@ module Pipeloader
         kind = query.selected_operation&.operation_type
         raise ArgumentError, "explain executes what it explains, and this is a #{kind}" unless kind.nil? || kind == "query"
 
-        new(query, bursts_of { query.result })
+        witness = Witness.watch(query)
+        new(query, witness, bursts_of { query.result })
       end
 
       private
 
-      # Those of this thread.
+      # Those of this thread, as the first response of a request would send them: nothing is in the query cache.
       def bursts_of(&)
         thread = Thread.current
         bursts = []
         taken = lambda do |*, payload|
           bursts << payload[:reads].map(&:sql).tally.to_a if Thread.current.equal?(thread)
         end
+        ActiveRecord::Base.connection_handler.each_connection_pool(&:clear_query_cache)
         ActiveSupport::Notifications.subscribed(taken, "burst.pipeloader", &)
         bursts
       end
     end
 
+    # A kind of object at one place of the response.
+    #
+    # path: ["posts", "author"]. compiled: whether a plan has written all of them. partials: what is known of the others
+    Spot = Struct.new(:path, :type, :compiled, :partials)
+    private_constant :Spot
+
+    # @param witness [Witness] that has seen the execution
     # @param bursts [Array<Array(String, Integer)>] SQL, and how many reads asked for it
-    def initialize(query, bursts)
+    def initialize(query, witness, bursts)
       @query = query
+      @witness = witness
       @bursts = bursts
-      @errors = query.result.to_h["errors"] unless query.valid?
+      result = query.result.to_h
+      @errors = result["errors"] unless result.key?("data")
+      @present = {} # {["posts", "author"] => whether there are objects}
+      look_through(result["data"], [])
       @operation = Operation.of(query)
-      @plans = @operation.plans
-      @compiles = !Plans.of(query).nil?
+      @off = reason_for_none
     end
 
     # As a Hash, for tools.
@@ -62,53 +83,108 @@ module Pipeloader
 
     private
 
-    def fields = @fields ||= @errors ? [] : below(@query.root_type_for_operation("query"), [@query.selected_operation], nil)
+    def fields
+      return [] if @errors
 
-    # @param inherited [true, Array<Partial>, nil] true below a plan; what is known of the object that they are of
-    def below(type, nodes, inherited)
-      selected(type, nodes.flat_map(&:selections)).map { |key, same| describe(type, key, same, inherited) }
+      @fields ||= below(Spot.new([], @query.root_type_for_operation("query"), false, []), [@query.selected_operation])
+    end
+
+    def look_through(value, path)
+      case value
+      when Hash
+        @present[path] = true
+        value.each { |key, it| look_through(it, [*path, key]) }
+      when Array then value.any? ? value.each { |it| look_through(it, path) } : @present[path] ||= false
+      else @present[path] ||= false
+      end
+    end
+
+    # Why there are no plans at all.
+    def reason_for_none
+      return "Pipeloader is disabled" if Pipeloader.disabled?
+
+      "plans are off, or somebody watches every field" unless Plans.of(@query)
+    end
+
+    def below(spot, nodes)
+      selected(spot.type, nodes.flat_map(&:selections)).map { |key, same| describe(spot, key, same) }
     end
 
     def selected(type, selections)
       found = {}
-      @operation.possible_types(type).each do |one|
-        @operation.each_selected(one, selections) { |node| note(node, found) }
+      @operation.each_selected(type, selections) do |node|
+        same = found[node.alias || node.name] ||= []
+        same << node unless same.include?(node)
       end
       found
     end
 
-    def note(node, found)
-      nodes = found[node.alias || node.name] ||= []
-      nodes << node unless nodes.include?(node)
+    def describe(spot, key, nodes)
+      field = @operation.definition(spot.type, nodes.first) unless nodes.first.name == "__typename"
+      field = nil unless field.is_a?(GraphQL::Schema::Field)
+      returned = field.type.unwrap if field
+      told = { key: key, field: "#{spot.type.graphql_name}.#{nodes.first.name}" }
+      return { **told, **leaf(spot, key) } unless returned&.kind&.composite?
+
+      spots = spots(spot, [*spot.path, key], returned, nodes)
+      { **told, **composite(spot, key, returned, nodes, spots), fields: fields_of(spots, nodes) }
     end
 
-    def describe(type, key, nodes, inherited)
-      field = @operation.definition(type, nodes.first) unless nodes.first.name == "__typename"
-      known = field.is_a?(GraphQL::Schema::Field)
-      verdict, reason, further = verdict(key, nodes, (field if known), inherited)
-      told = { key: key, field: "#{type.graphql_name}.#{nodes.first.name}", compiled: verdict, reason: (reason unless verdict) }
-      returned = field.type.unwrap if known
-      told[:fields] = below(returned, nodes, further) if returned&.kind&.composite?
-      told
+    # Each once, where nothing came that would tell which types matter.
+    def fields_of(spots, nodes)
+      fields = spots.flat_map { |it| below(it, nodes) }
+      @present[spots.first&.path] ? fields : fields.uniq { |field| field[:key] }
     end
 
-    # @return [Array(bool, String, Object)] whether it is compiled, why not, and what those below it inherit
-    def verdict(key, nodes, field, inherited)
-      return [true, nil, true] if inherited == true
-      return [false, "plans are off, or somebody watches every field", nil] unless @compiles
-      return [true, nil, true] if inherited && inherited.any? && inherited.all? { |partial| !partial.reasons.key?(key) }
-
-      reason = inherited&.filter_map { |partial| partial.reasons[key] }&.first
-      field && field.type.unwrap.kind.composite? ? verdict_of_value(nodes, field, reason) : [false, reason || "its resolver", nil]
+    # @return [Array<Spot>] one for each type of the objects that came there; for each that there can be, where none did
+    def spots(parent, path, type, nodes)
+      types = type.kind.abstract? ? types_at(path, type, nodes) : [type]
+      types.map do |it|
+        compiled = @present[path] ? !@witness.made?(path, it) : parent.compiled
+        Spot.new(path, it, compiled, @operation.plans.partials(it, *place(nodes)))
+      end
     end
 
-    def verdict_of_value(nodes, field, reason)
-      type = field.type.unwrap
-      selections = nodes.one? ? nodes.first.selections : nodes.flat_map(&:selections)
-      found = @plans.verdicts(type, selections, nodes.first)
-      return [true, nil, true] if found.any? && found.all?(Plan)
+    def types_at(path, type, nodes)
+      possible = @operation.possible_types(type)
+      came = possible & (@witness.types(path) | @operation.plans.types(*place(nodes)))
+      came.empty? ? possible : came
+    end
 
-      [false, found.grep(String).first || reason || "no records came there", @plans.partials(type, selections, nodes.first)]
+    # What a place is known by.
+    def place(nodes) = [nodes.one? ? nodes.first.selections : nodes.flat_map(&:selections), nodes.first]
+
+    def leaf(spot, key)
+      return { compiled: false, reason: reason(spot, key) } if @witness.resolved?(spot.path, spot.type, key)
+
+      written = spot.compiled || @present.key?([*spot.path, key])
+      { compiled: written, reason: (NOTHING unless written) }
+    end
+
+    def composite(spot, key, type, nodes, spots)
+      path = [*spot.path, key]
+      made = @witness.types(path)
+      compiled = made.empty? && (@present[path] || (@present.key?(path) && !@witness.resolved?(spot.path, spot.type, key)))
+      compiled ||= made.empty? && spot.compiled
+      return { compiled: true, reason: nil } if compiled
+
+      came = made.any? || @present[path]
+      { compiled: false, reason: came ? why(spot, key, [type, *spots.map(&:type)], nodes) : @off || NOTHING }
+    end
+
+    # Why objects were made.
+    def why(spot, key, types, nodes)
+      found = types.flat_map { |type| @operation.plans.verdicts(type, *place(nodes)) }
+      @off || found.grep(String).first || known(spot, key) || (TRANSACTION if transaction?) || UNFIT
+    end
+
+    # Why graphql-ruby has resolved a field.
+    def reason(spot, key) = @off || known(spot, key) || (spot.path.empty? || spot.partials.any? ? RESOLVER : OBJECT)
+
+    def known(spot, key) = spot.partials.filter_map { |partial| partial.reasons[key] }.first
+
+    def transaction?
+      ActiveRecord::Base.connection_handler.each_connection_pool.any? { |pool| pool.active_connection?&.transaction_open? }
     end
 
     def burst_lines
@@ -117,9 +193,12 @@ module Pipeloader
       end
     end
 
-    def lines(field, depth)
+    # @param name [String] its key, or where there are fields of several types, "Post.title"
+    def lines(field, depth, name = field[:key])
       state = field[:compiled] ? COMPILED : "#{OTHERWISE} (#{field[:reason]})"
-      ["#{"  " * depth}#{field[:key]}: #{state}", *field[:fields]&.flat_map { |it| lines(it, depth + 1) }]
+      below = Array(field[:fields])
+      several = below.map { |it| it[:field][/\A\w+/] }.uniq.many?
+      ["#{"  " * depth}#{name}: #{state}", *below.flat_map { |it| lines(it, depth + 1, several ? it[:field] : it[:key]) }]
     end
   end
 end

@@ -58,6 +58,12 @@ module Pipeloader
         SelfTest.run_on_projection
       end
 
+      # When a query is first explained.
+      def install_witness
+        GraphQL::Execution::Interpreter::Runtime.prepend(RuntimeWitness)
+        GraphQL::Execution::SelectionsStep.prepend(StepWitness) if defined?(GraphQL::Execution::SelectionsStep)
+      end
+
       # What an application may load, or configure, after this gem.
       def prepare_for_response
         if !@batch && defined?(::GraphQL::Batch::Loader)
@@ -95,6 +101,8 @@ require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
 require "pipeloader/patches/field_selects"
 require "pipeloader/patches/argument_position"
+require "pipeloader/patches/runtime_witness"
+require "pipeloader/patches/step_witness"
 require "pipeloader/patches/runtime_projection"
 require "pipeloader/patches/step_projection"
 require "pipeloader/patches/connection_projection"

@@ -143,6 +143,12 @@ module Pipeloader
     # @return [Array<Plan, String>] for each model that came there; a String says why there is no plan
     def verdicts(type, selections, node) = @places.dig(@operation.place(selections, node), type)&.values || []
 
+    # @return [Array<Class>] of the objects that came to a place, as far as they were looked at
+    def types(selections, node)
+      place = @operation.place(selections, node)
+      [@places, @partials].flat_map { |known| known.fetch(place, {}).keys }.uniq
+    end
+
     # @return [Array<Partial>] for each model whose records came there
     def partials(type, selections, node)
       @partials.dig(@operation.place(selections, node), type)&.values || []

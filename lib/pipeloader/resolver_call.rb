@@ -37,6 +37,7 @@ module Pipeloader
     def call(runtime, result, nodes)
       return if result.graphql_dead
 
+      runtime.pipeloader_calls(result, @key)
       object = result.graphql_application_value
       unless @of_type
         object = object.object

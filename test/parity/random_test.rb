@@ -3,6 +3,7 @@
 require "pp"
 require_relative "../support/test_helper"
 require_relative "../support/comparison"
+require_relative "../support/explained"
 require_relative "../support/read_forms"
 require_relative "../support/library"
 require_relative "../support/plan_types"
@@ -11,6 +12,8 @@ require_relative "../support/plan_types"
 #
 # PIPELOADER_ROUNDS sets how many of each are tried, PIPELOADER_SEED where to begin; a failure says what to set.
 class RandomTest < PipeloaderTest
+  include Explained
+
   ROUNDS = Integer(ENV.fetch("PIPELOADER_ROUNDS", 8))
   SEED = Integer(ENV.fetch("PIPELOADER_SEED", Random.new_seed % 1_000_000))
 
@@ -133,6 +136,15 @@ class RandomTest < PipeloaderTest
   def test_queries = each_round { |random| assert_query(random, pair) }
 
   def test_multiplexes = each_round { |random| assert_multiplex(random, pair) }
+
+  # What explain says is what is seen to run. (An exception that leaves `execute` leaves explain, too.)
+  def test_explanations
+    schema = Schemas.make(pipeloader: ROOM.merge(compile: true)) { rescue_from(StandardError) { |error| raise GraphQL::ExecutionError, error.message } }.last
+    each_round do |random|
+      options = Writer.new(random, schema).call
+      assert_explained(schema, options.delete(:query), **options)
+    end
+  end
 
   def test_queries_with_the_query_cache
     each_round { |random| assert_query(random, pair, around: QUERY_CACHE) }

@@ -35,6 +35,10 @@ module Pipeloader
       # What is selected of records that come without this runtime's seeing it. (See RuntimeProjection.)
       def pipeloader_expect(_records, _type, _selections, _node) = nil
 
+      # An object that a Cohort goes on with, and a field of it that is a ResolverCall. (See RuntimeWitness.)
+      def pipeloader_makes(_result) = nil
+      def pipeloader_calls(_result, _key) = nil
+
       private
 
       def pipeloader_partial(result)
