@@ -192,7 +192,7 @@ module Pipeloader
         # What it does, or waits for, those that come after it may see.
         twins.delete_if { |_, statement| !statement.reads.first.cached? } unless read.pure?
         twin = twins[key = read.key]
-        next twin.share(read) if twin && read.shareable?
+        next twin.share(read) if twin && read.shareable_with?(twin.reads.first)
 
         statements << (twins[key] = statement_for(read, names))
       end

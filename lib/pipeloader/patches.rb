@@ -37,6 +37,7 @@ module Pipeloader
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
         ActiveRecord::Relation.prepend(Relation)
         ActiveRecord::ConnectionAdapters::ConnectionPool.prepend(ConnectionPool)
+        ActiveRecord::ConnectionAdapters::QueryCache::Store.prepend(QueryCacheStore)
       end
 
       # When a schema, a type or the application first asks for field-exact projection: off, it costs nothing.
@@ -85,6 +86,7 @@ end
 
 require "pipeloader/patches/postgresql_adapter"
 require "pipeloader/patches/connection_pool"
+require "pipeloader/patches/query_cache_store"
 require "pipeloader/patches/association"
 require "pipeloader/patches/relation"
 require "pipeloader/patches/isolated_execution_state"

@@ -34,7 +34,7 @@ module Pipeloader
       end
     end
 
-    attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at
+    attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at, :cached_as_of
 
     # The Job that asked for it; nil for a source's fetch.
     attr_accessor :job
@@ -51,8 +51,9 @@ module Pipeloader
     # @param params [Array] the binds' values, as pg takes them
     # @param prepared [Boolean] whether ActiveRecord would run it as a named prepared statement
     # @param retryable [Boolean] whether ActiveRecord itself holds that it may be run again
-    # @param cached [Boolean] whether the query cache will keep its result
-    def initialize(adapter:, sql:, name:, binds:, params:, preparable:, prepared:, retryable:, cached:)
+    # @param cached_as_of [Integer, nil] how often the query cache, which will keep its result, had been cleared when it was
+    #   asked for; nil where none will
+    def initialize(adapter:, sql:, name:, binds:, params:, preparable:, prepared:, retryable:, cached_as_of:)
       @adapter = adapter
       @sql = sql
       @name = name
@@ -61,7 +62,7 @@ module Pipeloader
       @preparable = preparable
       @prepared = prepared
       @retryable = retryable
-      @cached = cached
+      @cached_as_of = cached_as_of
       @pure = nil
       @enqueued_at = Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond)
     end
@@ -71,8 +72,8 @@ module Pipeloader
     # Reads with equal keys are one statement, if both are shareable.
     def key = @params.empty? ? @sql : [@sql, @params]
 
-    # Whether one result may answer several equal reads of a level. Where the query cache is on, it does so anyway.
-    def shareable? = cached? || pure?
+    # Whether one result may answer this one and an equal +read+ before it. The query cache does so anyway, until it is cleared.
+    def shareable_with?(read) = pure? || (cached? && @cached_as_of == read.cached_as_of)
 
     # Whether it may be sent once more if the connection broke before it was answered.
     def resendable? = pure?
@@ -101,8 +102,8 @@ module Pipeloader
       @outcome.dup.tap { |error| error.set_backtrace(caller(1)) } if @outcome.is_a?(Exception)
     end
 
-    # Whether the query cache will keep its result.
-    def cached? = @cached
+    # Whether the query cache is to keep its result.
+    def cached? = !@cached_as_of.nil?
 
     # Whether it can be run any number of times, before or after any other read, and nothing comes of it.
     def pure?

@@ -157,6 +157,11 @@ module Pipeloader
       read
     end
 
+    # Whether what is to be replayed was asked for before +query_cache+ was last cleared.
+    #
+    #: (ActiveRecord::ConnectionAdapters::QueryCache::Store) -> bool
+    def replays_outdated?(query_cache) = !@replay.nil? && @replay.cached_as_of != query_cache.pipeloader_clears
+
     # The rows of the read that is to be replayed, if they came as a part of another statement's.
     #
     #: () -> Slice?

@@ -9,7 +9,7 @@ module Pipeloader
     ADAPTER = %i[to_sql_and_binds type_casted_binds arel_from_relation sql_key update_typemap_for_default_timezone verified!
                  query_cache open_transactions transaction begin_transaction lock_thread= log write_query?
                  configure_connection reset! reconnect! disconnect! commit_transaction rollback_transaction
-                 commit_db_transaction
+                 commit_db_transaction cache_sql
                  execute exec_query exec_update query raw_connection schema_search_path=].freeze
     POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache].freeze
     DATALOADER = %i[run yield append_job run_isolated get_fiber_variables].freeze
@@ -36,6 +36,7 @@ module Pipeloader
 
       def taken? = @taken
       def slice_to_replay = nil
+      def replays_outdated?(_query_cache) = false
       def failure = nil
       def statement = self
       def unprepared? = false
@@ -79,6 +80,7 @@ module Pipeloader
       #
       #: () -> void
       def run_on_active_record
+        check_methods(ActiveRecord::ConnectionAdapters::QueryCache::Store, %i[clear])
         check_methods(ActiveRecord::Associations::Association, AssociationReads::ASSOCIATION)
         check_methods(ActiveRecord::Associations::Association, %i[violates_strict_loading? set_inverse_instance
                                                                   set_inverse_instance_from_queries])

@@ -368,8 +368,16 @@ module Pipeloader
           adapter: self, name: name, binds: binds, params: params, preparable: preparable,
           sql: ActiveRecord.query_transformers.empty? ? sql : pipeloader_transform(sql),
           prepared: prepared_statements && preparable && (PREPARES_WITHOUT_BINDS || binds.any?),
-          retryable: allow_retry, cached: query_cache_enabled && !locked
+          retryable: allow_retry, cached_as_of: (query_cache.pipeloader_clears if query_cache_enabled && !locked)
         )
+      end
+
+      # A result from before a write must not be found by those who ask after it: the write has cleared the cache by the time at
+      # which its fiber goes on.
+      def cache_sql(sql, name, binds)
+        return yield if Thread.current[ResolverFiber::KEY]&.replays_outdated?(query_cache)
+
+        super
       end
 
       def pipeloader_transform(sql)
