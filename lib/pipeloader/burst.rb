@@ -106,6 +106,7 @@ module Pipeloader
       resendable = outside && reads.all?(&:resendable?)
       yield resendable
     rescue ActiveRecord::ActiveRecordError, PG::Error => e
+      e.set_backtrace(e.backtrace.first([e.backtrace.size - caller.size, 0].max)) # what each read adds, is where it was asked for
       lost = outside && !resendable ? unanswered.reject(&:resendable?) : unanswered
       lost.each { |read| read.deliver(e, @level.position) }
     end

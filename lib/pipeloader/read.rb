@@ -97,9 +97,10 @@ module Pipeloader
       @outcome unless @outcome.is_a?(Exception)
     end
 
-    # @return [Exception, nil] a fresh one each time, since fibers may raise it side by side
+    # @return [Exception, nil] a fresh one each time, since fibers may raise it side by side: where it happened, and below that
+    #   where the read was asked for
     def failure
-      @outcome.dup.tap { |error| error.set_backtrace(caller(1)) } if @outcome.is_a?(Exception)
+      @outcome.dup.tap { |error| error.set_backtrace(@outcome.backtrace + caller(1)) } if @outcome.is_a?(Exception)
     end
 
     # Whether the query cache is to keep its result.

@@ -134,6 +134,8 @@ class FaultsTest < WireCase
     end
     assert_backtraces(@errors)
     assert_equal 3, @errors.uniq(&:object_id).size
+    # Where it happened, as the first line says without us.
+    @errors.each { |error| assert_equal error.cause.backtrace.first, error.backtrace.first }
   ensure
     release
   end
