@@ -38,6 +38,7 @@ module Pipeloader
         ActiveRecord::Relation.prepend(Relation)
         ActiveRecord::ConnectionAdapters::ConnectionPool.prepend(ConnectionPool)
         ActiveRecord::ConnectionAdapters::QueryCache::Store.prepend(QueryCacheStore)
+        ActiveRecord::Base.singleton_class.prepend(QueryCaches)
       end
 
       # When a schema, a type or the application first asks for field-exact projection: off, it costs nothing.

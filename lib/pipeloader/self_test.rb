@@ -81,6 +81,7 @@ module Pipeloader
       #: () -> void
       def run_on_active_record
         check_methods(ActiveRecord::ConnectionAdapters::QueryCache::Store, %i[clear])
+        check_methods(ActiveRecord::Base.singleton_class, %i[clear_query_caches_for_current_thread])
         check_methods(ActiveRecord::Associations::Association, AssociationReads::ASSOCIATION)
         check_methods(ActiveRecord::Associations::Association, %i[violates_strict_loading? set_inverse_instance
                                                                   set_inverse_instance_from_queries])

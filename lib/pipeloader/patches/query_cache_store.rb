@@ -4,22 +4,41 @@ module Pipeloader
   module Patches
     # Host:: ActiveRecord::ConnectionAdapters::QueryCache::Store
     # Since:: ActiveRecord 7.2
-    # Why no public seam does it:: every write clears the stores of all pools, and nothing says so: a parked read has to know
-    #   whether that has happened since it was asked for.
+    # Why no public seam does it:: a parked read has to know whether the cache was cleared, by a write or by hand, since it was asked
+    #   for, and nothing says so.
     # Falls through when:: always.
     module QueryCacheStore
-      # Who clears it is about to write: what was asked for before is read, and kept, first.
+      # (Where it is off, a `cache` block has ended, a sibling's maybe: what is asked for in another one is as good as it was.)
       def clear
-        ResolverFiber.current&.catch_up
-        @pipeloader_clears = (@pipeloader_clears || 0) + 1
+        pipeloader_outdate if @enabled
         super
       end
 
-      # How often it was cleared. (By other threads, too, that share a pinned connection: those count in the version that all
+      # What was asked for until now, isn't to be kept.
+      #
+      #: () -> Integer
+      def pipeloader_outdate = @pipeloader_clears = (@pipeloader_clears || 0) + 1
+
+      # How often that was so. (By other threads, too, that share a pinned connection: those count in the version that all
       # stores of a pool have in common, of which the first releases of ActiveRecord 7.2 have none.)
       #
       #: () -> Integer
       def pipeloader_clears = (@pipeloader_clears || 0) + (@version ? @version.value : 0)
+    end
+
+    # Host:: ActiveRecord::ConnectionHandling, which is ActiveRecord::Base's
+    # Since:: ActiveRecord 7.2
+    # Why no public seam does it:: as above; every write calls this before it does anything.
+    # Falls through when:: the current fiber is not a resolver's.
+    module QueryCaches
+      # What was asked for before the write is read, and kept, first.
+      def clear_query_caches_for_current_thread
+        return super unless (fiber = ResolverFiber.current)
+
+        fiber.catch_up
+        super
+        connection_handler.each_connection_pool { |pool| pool.query_cache.pipeloader_outdate }
+      end
     end
   end
 end
