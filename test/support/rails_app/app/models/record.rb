@@ -1,0 +1,5 @@
+# frozen_string_literal: true
+
+class Record < ApplicationRecord
+  belongs_to :post, optional: true
+end
