@@ -35,6 +35,7 @@ module Pipeloader
         SelfTest.run_on_active_record
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
+        ActiveRecord::Associations::Preloader.prepend(Preloader)
         ActiveRecord::Relation.prepend(Relation)
         ActiveRecord::ConnectionAdapters::ConnectionPool.prepend(ConnectionPool)
         ActiveRecord::ConnectionAdapters::QueryCache::Store.prepend(QueryCacheStore)
@@ -89,6 +90,7 @@ require "pipeloader/patches/postgresql_adapter"
 require "pipeloader/patches/connection_pool"
 require "pipeloader/patches/query_cache_store"
 require "pipeloader/patches/association"
+require "pipeloader/patches/preloader"
 require "pipeloader/patches/relation"
 require "pipeloader/patches/isolated_execution_state"
 require "pipeloader/patches/dataloader_source"

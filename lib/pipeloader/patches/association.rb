@@ -131,6 +131,10 @@ module Pipeloader
 
       private
 
+      # What somebody else has loaded while this fiber was parked stays. ActiveRecord would take the records out of the Array that
+      # was handed to them.
+      def merge_target_lists(persisted, memory) = @loaded && ResolverFiber.current ? memory : super
+
       def pipeloader_target(records) = merge_target_lists(records, @target)
     end
   end

@@ -1,0 +1,84 @@
+# frozen_string_literal: true
+
+require_relative "../support/test_helper"
+
+# graphql-ruby's own sources for ActiveRecord, `dataload_association` and `dataload_record`, beside naive resolvers: one record's
+# association is asked for as a whole, by scopes, and in several orders.
+class SourcesTest < PipeloaderTest
+  SOURCES = defined?(GraphQL::Dataloader::ActiveRecordAssociationSource) && GraphQL::Schema::Object.method_defined?(:dataload_association)
+
+  # {field => what is asked for, in the type's resolver}
+  FIELDS = {
+    all: -> { dataload_association(:comments) },
+    high: -> { dataload_association(:comments, scope: ::Comment.where(score: 5..).order(:id)) },
+    low: -> { dataload_association(:comments, scope: ::Comment.where(score: ..4).order(:id)) },
+    best: -> { dataload_association(:comments, scope: ::Comment.order(score: :desc, id: :desc)) },
+    naive: -> { object.comments },
+    first: -> { object.comments.first(2) },
+    fresh: -> { object.comments.reload },
+    preloaded: lambda do
+      ActiveRecord::Associations::Preloader.new(records: [object], associations: :comments).call
+      object.comments.to_a
+    end
+  }.freeze
+
+  SCOPED = %i[high low best].freeze
+  LOADING = %i[naive first fresh preloaded].freeze
+
+  def schemas(**options)
+    post = Class.new(Schemas::Post) do
+      graphql_name "Post"
+      FIELDS.each do |name, ask|
+        field name, [Schemas::Comment]
+        define_method(name, &ask)
+      end
+    end
+    query = Class.new(Schemas::Query) do
+      graphql_name "Query"
+      field(:posts, [post]) { argument :ids, [GraphQL::Types::ID] }
+    end
+    plain = Schemas.make(query: query, mutation: nil) { use GraphQL::Dataloader }.first
+    [plain, Schemas.make(query: query, mutation: nil, pipeloader: options) { use GraphQL::Dataloader }.last]
+  end
+
+  if SOURCES
+    # Each field has the rows that it has alone. One exception is graphql-ruby's own: `dataload_association` returns the whole
+    # association, whatever its scope, where a resolver before it has loaded that.
+    { compiled: { compile: true }, parked: { compile: false }, field_exact: { field_exact: true } }.each do |name, options|
+      define_method(:"test_scopes_of_one_association_#{name}") do
+        plain, piped = schemas(**options)
+        alone = FIELDS.keys.to_h { |field| [field, rows(plain, [field], "1, 4, 7").first] }
+        [*FIELDS.keys.permutation(2), *%i[all high low naive].permutation(3)].each do |fields|
+          2.times do
+            rows(piped, fields, "1, 4, 7").each_with_index do |rows, index|
+              field = fields[index]
+              whole = alone[:all] if SCOPED.include?(field) && (fields.first(index) & LOADING).any?
+              assert_includes [alone[field], *([whole] if whole)], rows, "#{field} of #{fields}"
+            end
+          end
+        end
+      end
+    end
+
+    def test_sources_alone
+      %i[all high low best].permutation { |fields| assert_same_answer(query(fields, "1, 4, 7"), schemas) }
+    end
+
+    # @return [Array] of each field
+    def rows(schema, fields, ids)
+      posts = schema.execute(query(fields, ids)).to_h.fetch("data").fetch("posts")
+      fields.map { |field| posts.map { |post| post[field.to_s] } }
+    end
+
+    def query(fields, ids) = "{ posts(ids: [#{ids}]) { #{fields.map { |it| "#{it} { id score body }" }.join(" ")} } }"
+
+    # What is read by a scope takes along what has been asked for as a whole.
+    def test_round_trips
+      schema = schemas.last
+      assert_round_trips(2) { schema.execute(query(%i[all high], "1, 4, 7")) }
+      assert_round_trips(3) { schema.execute(query(%i[high low], "1, 4, 7")) }
+    end
+  else
+    def test_this_graphql_has_no_such_sources = refute(GraphQL::Schema::Object.method_defined?(:dataload_association))
+  end
+end
