@@ -1191,6 +1191,24 @@ class HooksTest < AnswerTest
     refute_empty(alone { schemas.last.execute("{ seen { title } }") })
   end
 
+  # As PerfettoTrace: each fiber has a stack of what has begun on it, and nothing yields where that is empty.
+  module Slices
+    def slices = Thread.current[:slices] ||= []
+    def begin_execute_field(*) = slices.push(:field) && super
+    def end_execute_field(*) = slices.pop && super
+    def begin_dataloader_source(*) = slices.push(:source) && super
+    def end_dataloader_source(*) = slices.pop && super
+    def dataloader_fiber_yield(*) = slices.fetch(-1) && super
+    def dataloader_fiber_resume(*) = slices.fetch(-1) && super
+  end
+
+  def test_a_trace_that_wants_something_to_have_begun
+    [true, false].each do |compile|
+      schemas = Schemas.make(pipeloader: { compile: compile }) { trace_with(Slices) }
+      assert_answer 3, "{ posts { title author { name } commentsCount comments { commenter { name } } } }", schemas
+    end
+  end
+
   def test_tracer_that_reads
     tracer = Module.new do
       def execute_multiplex(multiplex:)

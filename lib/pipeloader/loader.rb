@@ -17,7 +17,9 @@ module Pipeloader
     NO_JOBS = [].freeze
     # What is appended on this fiber, see #pipeloader_do_here.
     WORK = :pipeloader_work
-    private_constant :NO_JOBS, :WORK
+    # Where graphql-ruby keeps what a fiber works for.
+    MULTIPLEX = :__graphql_current_multiplex
+    private_constant :NO_JOBS, :WORK, :MULTIPLEX
 
     @classes = {}
 
@@ -123,6 +125,15 @@ module Pipeloader
     def yield(*)
       fiber = ResolverFiber.current
       fiber ? fiber.away { super } : super
+    end
+
+    # Lets the other fibers go on while a read waits. Query traces are not told: they take a yield for the end of a slice that
+    # a field or a source has begun on this fiber, and a relation is read when its field has ended (PerfettoTrace raises).
+    def pipeloader_yield
+      multiplex, Fiber[MULTIPLEX] = Fiber[MULTIPLEX], nil
+      self.yield(nil)
+    ensure
+      Fiber[MULTIPLEX] = multiplex
     end
 
     # A new fiber starts unmarked: graphql-ruby hands the spawning fiber's variables on, and a manager fiber

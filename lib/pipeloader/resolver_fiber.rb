@@ -189,7 +189,7 @@ module Pipeloader
     def await_turn
       return if job.nil? || !parks?
 
-      @loader.yield(nil) until @run.turn?(job) || saturated?
+      @loader.pipeloader_yield until @run.turn?(job) || saturated?
     end
 
     # Yields each of +values+, so that what they read is one burst. (Inside a block that others wouldn't see, a field extension's
@@ -210,10 +210,10 @@ module Pipeloader
       return wanted.map { |lookup, keys| lookup.call(keys) } unless parks? && @state.at_rest?
 
       batches = wanted.map { |lookup, keys| @run.batch(lookup, @known).add(keys) }
-      @loader.yield(nil)
-      @loader.yield(nil) until @loader.pipeloader_queued.zero? || saturated?
+      @loader.pipeloader_yield
+      @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || saturated?
       side_by_side(batches.reject(&:begun?), &:read)
-      @loader.yield(nil) until batches.all?(&:read?)
+      @loader.pipeloader_yield until batches.all?(&:read?)
       batches.each_with_index.map { |batch, index| batch.rows(wanted[index].last) }
     ensure
       batches&.each(&:close)
@@ -244,7 +244,7 @@ module Pipeloader
       return false if !parks? || @response.in_new_transaction?
 
       before = @run.steps
-      @loader.yield(nil)
+      @loader.pipeloader_yield
       @run.steps != before
     end
 
@@ -274,7 +274,7 @@ module Pipeloader
     # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches. As long as anybody
     # gets on: while a source is loading no resolver's fiber does.
     def let_others_gather(read)
-      @loader.yield(nil)
+      @loader.pipeloader_yield
       let_others_go_on(1) { read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?) }
     end
 
@@ -282,7 +282,7 @@ module Pipeloader
     def let_others_go_on(turns)
       steps, idle = @run.steps, 0
       until yield || idle == turns
-        @loader.yield(nil)
+        @loader.pipeloader_yield
         idle = steps == (steps = @run.steps) ? idle + 1 : 0
       end
     end

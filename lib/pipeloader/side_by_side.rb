@@ -20,7 +20,7 @@ module Pipeloader
       @loader.pipeloader_job(self, @parent, part: true).call
       until @done == @values.size
         call if @fiber.saturated?
-        @loader.yield(nil) unless @done == @values.size
+        @loader.pipeloader_yield unless @done == @values.size
       end
       raise @errors.min_by(&:first).last if @errors.any?
 
