@@ -29,11 +29,18 @@ module Pipeloader
       answered? ? fetch : @connection.async_exec(*arguments, &block)
     end
 
-    # ActiveRecord doesn't know the statement. Either PREPARE was what failed, and that is this read's answer; or its
-    # name was evicted since, and it is prepared for the reads to come.
+    # ActiveRecord doesn't know the statement: PREPARE was what failed, and that is this read's answer.
     def prepare(*arguments)
       @read&.statement&.unprepared? ? fetch : @connection.prepare(*arguments)
     end
+
+    # Whether there is nothing to be prepared for it. (What failed without a name may have failed to be parsed: PREPARE's error.)
+    #
+    #: () -> bool
+    def executed? = answered? && !(@read.statement.failed? && @read.statement.nameless?)
+
+    #: () -> String?
+    def statement_name = @read.statement.name
 
     private
 

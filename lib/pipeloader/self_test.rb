@@ -9,7 +9,7 @@ module Pipeloader
     ADAPTER = %i[to_sql_and_binds type_casted_binds arel_from_relation sql_key update_typemap_for_default_timezone verified!
                  query_cache open_transactions transaction begin_transaction lock_thread= log write_query?
                  configure_connection reset! reconnect! disconnect! commit_transaction rollback_transaction
-                 commit_db_transaction cache_sql
+                 commit_db_transaction cache_sql prepare_statement
                  execute exec_query exec_update query raw_connection schema_search_path=].freeze
     POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache].freeze
     DATALOADER = %i[run yield append_job run_isolated get_fiber_variables].freeze

@@ -145,6 +145,9 @@ module Pipeloader
     # True once the server knows +name+.
     def prepared? = @prepared
 
+    # The server knows it by no name.
+    def nameless? = @name.nil? || unprepared? || !!@preparer&.unprepared?
+
     # PREPARE itself was what failed.
     def unprepared? = @prepared == false
 

@@ -89,6 +89,21 @@ class StatementsTest < WireCase
     end
   end
 
+  # The pool is full, and a read ends the transaction: what was answered before it, is; and no name is left behind.
+  [1, 2].each do |limit|
+    define_method(:"test_a_failed_transaction_with_a_statement_limit_of_#{limit}") do
+      connect_gated(statement_limit: limit)
+      20.times do |round|
+        assert_alike do |piped|
+          rolled_back { resolve(piped, 3) { |index| shape((round * 3) + index, index == 2 ? "1 / ($1::int - 4)" : "$1::int") } }
+        end
+      end
+      assert_operator names_on_the_server, :<=, limit + 3
+      resolve(true, 1) { |_| shape(0, "$1::int") }
+      assert_operator names_on_the_server, :<=, limit
+    end
+  end
+
   NEW = [-> { value("SELECT 5000000000") }, -> { value("SELECT current_setting('search_path')") }, -> { value("SELECT extra FROM shifting") },
          -> { value("SELECT now() IS NOT NULL") }].freeze
 
@@ -130,6 +145,10 @@ class StatementsTest < WireCase
   end
 
   private
+
+  def shape(number, value) = rows(Gated.lease_connection, "SELECT #{number} + #{value}", 4)
+
+  def names_on_the_server = raw(Gated.lease_connection).exec("SELECT count(*) FROM pg_prepared_statements").getvalue(0, 0).to_i
 
   def rows(connection, sql, value)
     bind = ActiveRecord::Relation::QueryAttribute.new("value", value, ActiveModel::Type::Integer.new)

@@ -229,6 +229,7 @@ module Pipeloader
         update_typemap_for_default_timezone
         pipeloader_send do
           with_raw_connection(allow_retry: allow_retry) do |connection|
+            pipeloader_drop_surplus(connection) if @pipeloader_surplus
             result = yield connection
             verified!
             result
@@ -259,8 +260,11 @@ module Pipeloader
 
       def pipeloader_next_statement_name = @statements.next_key
 
-      # May evict another name, by a statement of its own.
+      # May evict another name, by a statement of its own. In a transaction that has failed the server would refuse that, and know
+      # the name for good: then the new one is dropped, when that is possible.
       def pipeloader_register_statement(sql, name)
+        return (@pipeloader_surplus ||= []) << name if pipeloader_pool_full? && pipeloader_in_failed_transaction?
+
         @statements[sql_key(sql)] = name
       end
 
@@ -290,11 +294,33 @@ module Pipeloader
         fiber, Thread.current[ResolverFiber::KEY] = ResolverFiber.current, nil
         gathering, @pipeloader_gathering = @pipeloader_gathering, nil
         @pipeloader_cut_short = false
-        @pipeloader_shapes = @pipeloader_array_types = nil
+        @pipeloader_shapes = @pipeloader_array_types = @pipeloader_surplus = nil
         super
       ensure
         Thread.current[ResolverFiber::KEY] = fiber
         @pipeloader_gathering = gathering
+      end
+
+      # A read that has its answer needs no name any more, if that was evicted since; in a transaction that has failed it can get
+      # none. (ActiveRecord's event wants one.)
+      def prepare_statement(sql, binds, connection)
+        answered = Replay === connection && pipeloader_in_failed_transaction? && connection.executed? # rubocop:disable Style/CaseEquality
+        return super unless answered
+
+        @statements[sql_key(sql)] || connection.statement_name || @statements.next_key
+      end
+
+      def pipeloader_pool_full? = @statements.length >= @statements.instance_variable_get(:@statement_limit)
+
+      def pipeloader_in_failed_transaction? = @raw_connection.transaction_status == PG::PQTRANS_INERROR
+
+      def pipeloader_drop_surplus(connection)
+        return if pipeloader_in_failed_transaction?
+
+        names, @pipeloader_surplus = @pipeloader_surplus, nil
+        connection.query(names.map { |name| "DEALLOCATE #{name}" }.join("; "))
+      rescue PG::Error # as ActiveRecord's pool does
+        nil
       end
 
       def pipeloader_stay_if_set(sql)
