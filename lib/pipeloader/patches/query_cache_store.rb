@@ -4,8 +4,8 @@ module Pipeloader
   module Patches
     # Host:: ActiveRecord::ConnectionAdapters::QueryCache::Store
     # Since:: ActiveRecord 7.2
-    # Why no public seam does it:: a parked read has to know whether the cache was cleared, by a write or by hand, since it was asked
-    #   for, and nothing says so.
+    # Why no public seam does it:: a parked read has to know whether the cache was cleared since it was asked for, by a write or
+    #   by hand, and nothing says so.
     # Falls through when:: always.
     module QueryCacheStore
       # (Where it is off, a `cache` block has ended, a sibling's maybe: what is asked for in another one is as good as it was.)
