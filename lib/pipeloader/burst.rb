@@ -91,7 +91,7 @@ module Pipeloader
 
     private
 
-    def unanswered = @reads.reject(&:answered?)
+    def unanswered = @reads.reject { |read| read.answered? || read.late? }
 
     def attempt(reads)
       losing(reads) do |resendable|

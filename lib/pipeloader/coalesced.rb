@@ -59,6 +59,8 @@ module Pipeloader
 
     def reads = @parts.flat_map(&:reads)
 
+    def limited? = @parts.any?(&:limited?)
+
     # (As of the single ones, by which others are put together.)
     def size_by(sizes) = (sizes.known(@shape.sql) || sizes.expect(@shape.sql)) * @parts.size
     def tell_size(bytes, sizes) = sizes.remember(@shape.sql, bytes / @parts.size, @parts.size)

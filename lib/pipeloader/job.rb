@@ -4,6 +4,9 @@ module Pipeloader
   # One piece of graphql-ruby's work (a field, a list item), run in a fiber that may park, and its place in the order in
   # which a serial run would come to it.
   class Job
+    TAKES_STEPS = defined?(GraphQL::Execution::FieldResolveStep) ? true : false
+    private_constant :TAKES_STEPS
+
     attr_reader :parent, :index
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
@@ -38,6 +41,24 @@ module Pipeloader
     end
 
     def finished? = @work.nil?
+
+    # Until when its field may be read for: as graphql-ruby says where the field begins. (Execution::Next comes to a field several
+    # times, by one step, and a part is of its parent's field.)
+    #
+    #: () -> TimeLimit?
+    def time_limit
+      return @parent.time_limit if part?
+
+      TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work ? @work.pipeloader_time_limit : @time_limit # rubocop:disable Style/CaseEquality
+    end
+
+    def time_limit=(limit)
+      if TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work # rubocop:disable Style/CaseEquality
+        @work.pipeloader_time_limit = limit
+      else
+        @time_limit = limit
+      end
+    end
 
     # Whether +job+ is a part of it, or of a part.
     def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))

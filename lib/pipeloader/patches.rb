@@ -12,6 +12,7 @@ module Pipeloader
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
         GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers) if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
+        GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects, ArgumentPosition)
         GraphQL::Schema::Object.extend(FieldExact)
         ::Timeout.singleton_class.prepend(Timeout)
@@ -100,6 +101,7 @@ require "pipeloader/patches/runtime_plan"
 require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_resolvers"
 require "pipeloader/patches/query_context"
+require "pipeloader/patches/schema_timeout"
 require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/timeout"
 require "pipeloader/patches/interrupt_mask"

@@ -13,7 +13,7 @@ module Pipeloader
   #
   # Interrupts (Timeout, Thread#raise, Thread#kill) come in while this waits and at no other time: a result that was
   # fetched and not booked would shift all that follow to the wrong reads.
-  class Pipeline
+  class Pipeline # rubocop:disable Metrics/ClassLength
     # Bytes that may wait to be written.
     UNFLUSHED = 64 * 1024
 
@@ -68,6 +68,7 @@ module Pipeloader
     # Sends as much as is allowed to be under way, without waiting.
     def start(statements)
       @waiting = statements.dup
+      @schedule = Schedule.of(statements, @connection.transaction_status != PG::PQTRANS_IDLE)
       uninterrupted do
         fill
         @connection.sync_flush
@@ -80,7 +81,10 @@ module Pipeloader
         raise @failure if @failure
 
         @together.one? ? wait : wait_for_any
-        uninterrupted { go_on }
+        uninterrupted do
+          go_on
+          cancel_late
+        end
         @together.each { |other| other.keep_up unless other.equal?(self) }
       end
     end
@@ -103,6 +107,9 @@ module Pipeloader
       @failure = e
     end
 
+    # Seconds until a query's time is up; nil without a limit.
+    def left = @schedule&.left
+
     def wants
       return [] if @in_flight.empty? || @failure
 
@@ -113,7 +120,15 @@ module Pipeloader
 
     def go_on
       take_what_came
+      @schedule&.keep(@in_flight, @waiting)
       fill
+    end
+
+    def cancel_late
+      return unless @schedule&.over?(@in_flight)
+
+      cancel_until_empty
+      refuse("can't be cleared") unless @in_flight.empty?
     end
 
     def enter
@@ -182,6 +197,8 @@ module Pipeloader
     end
 
     def room?
+      return false if @schedule && !@schedule.room?(@in_flight.size, @sent - @in_flight.size)
+
       @bytes_received < HELD && (@in_flight.empty? || @expected + expect(@waiting.first) <= HELD)
     end
 
@@ -222,10 +239,10 @@ module Pipeloader
     # Until there is something to read, or room to write what is left.
     def wait
       if @connection.sync_flush
-        @connection.block if @connection.is_busy
+        @connection.block(*left) if @connection.is_busy
       else
         socket = @connection.socket_io
-        @connection.consume_input if IO.select([socket], [socket]).first.any?
+        @connection.consume_input if IO.select([socket], [socket], nil, left)&.first&.any?
       end
     end
 
@@ -233,7 +250,7 @@ module Pipeloader
       return unless @connection.is_busy
 
       readable, writable = @together.map { |pipeline| pipeline.wants }.reject(&:empty?).transpose
-      IO.select(readable, writable.compact)
+      IO.select(readable, writable.compact, nil, @together.filter_map { |pipeline| pipeline.left }.min)
       @connection.consume_input
     end
 

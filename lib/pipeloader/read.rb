@@ -39,6 +39,14 @@ module Pipeloader
     # The Job that asked for it; nil for a source's fetch.
     attr_accessor :job
 
+    # Until when it may be sent; nil without a limit.
+    #
+    #: () -> TimeLimit?
+    attr_accessor :time_limit
+
+    # Whether the time is up: it isn't to be sent, and what is sent needs no answer.
+    def late? = !@time_limit.nil? && @time_limit.passed?
+
     # Whether it may become one statement with others of the same SQL.
     attr_writer :coalesces
 

@@ -177,7 +177,10 @@ module Pipeloader
       let_others_gather(read) if parks?
       take_batches_along(read)
       # What subscribers to our events read meanwhile must not park: the level is locked while it is sent.
-      without_parking { level.send_off } until read.answered?
+      until read.answered?
+        read.time_limit&.check
+        without_parking { level.send_off }
+      end
       @run&.step
     ensure
       # Interrupted: nobody waits for it any more.

@@ -54,6 +54,7 @@ module Pipeloader
     #: (Read, ResolverFiber) -> Level
     def gather(read, fiber)
       read.job = fiber.job
+      read.time_limit = read.job&.time_limit
       read.coalesces = fiber.coalesces?
       level = @level ||= Level.new(self, @position += 1)
       level << read

@@ -176,6 +176,15 @@ module Pipeloader
       @result
     end
 
+    # Whether nobody waits for it any more.
+    def late? = reads.all?(&:late?)
+
+    # Whether any of its reads has a limit of time.
+    def limited? = @reads.any?(&:time_limit)
+
+    # @return [Numeric, nil] when the first of those who wait for it has no more time
+    def due = reads.filter_map { |read| read.time_limit&.at }.min
+
     # As Read's.
     def pure? = @reads.first.pure?
     def coalesces? = @reads.first.coalesces?

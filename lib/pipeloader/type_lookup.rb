@@ -7,7 +7,11 @@ module Pipeloader
     SQL = "SELECT oid, typarray FROM pg_catalog.pg_type WHERE oid = ANY($1::oid[])"
 
     # What Statement asks a read for.
-    Asked = Struct.new(:sql, :params)
+    Asked = Struct.new(:sql, :params) do
+      # No field waits for it.
+      def time_limit = nil
+      def late? = false
+    end
     private_constant :SQL, :Asked
 
     # @param known [Hash] {OID => OID of its array, 0 if there is none}, which the answer is added to

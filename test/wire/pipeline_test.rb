@@ -5,7 +5,10 @@ require_relative "wire_case"
 # Pipeline on a PG::Connection of its own: no ActiveRecord, no graphql-ruby.
 class PipelineTest < WireCase
   # As much of a Read as a Statement takes.
-  Asked = Struct.new(:sql, :params)
+  Asked = Struct.new(:sql, :params) do
+    def time_limit = nil
+    def late? = false
+  end
 
   # What happened on the wire, counted at the connection: how much was under way at most.
   module Observed

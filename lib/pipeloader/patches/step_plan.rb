@@ -8,6 +8,9 @@ module Pipeloader
     # Falls through when:: the field is a leaf, directives of the application's have seen it, or as RuntimePlan, be it
     #   for one of several values.
     module StepPlan
+      #: () -> TimeLimit?
+      attr_accessor :pipeloader_time_limit
+
       def build_results
         pipeloader_plan if @post_processors.nil? && @directive_finalizers.nil? && @field_definition.type.unwrap.kind.composite?
         super
