@@ -32,15 +32,18 @@ module Pipeloader
     #   default: Pipeloader.field_exact
     # @param compile [Boolean] whether subtrees that are proved plain go from rows straight to the response, see docs/plans.md
     #
-    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool) -> void
-    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true)
+    # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
+    #
+    #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
+    #    ?plan_bytes: Integer) -> void
+    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT) # rubocop:disable Metrics/ParameterLists
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit is #{fiber_limit.inspect}, but graphql-ruby needs 4 fibers: give more, or none"
       end
 
       Patches::Locks.install
       schema.singleton_class.prepend(Schema)
-      schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce }
+      schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce, plan_bytes: plan_bytes }
       schema.pipeloader_field_exact = field_exact
       schema.pipeloader_compiles = compile
     end
@@ -102,14 +105,14 @@ module Pipeloader
   module Schema
     attr_writer :pipeloader_options
 
-    # {fiber_limit: nil, coalesce: true}: its own, or those of the schema that it descends from
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432}: its own, or those of the schema that it descends from
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}
     def pipeloader_footprints = @pipeloader_footprints ||= {}
 
-    # {text of a document => its Operations}
-    def pipeloader_operations = @pipeloader_operations ||= {}
+    # By the text of a document.
+    def pipeloader_operations = @pipeloader_operations ||= KeptOperations.new(pipeloader_options[:plan_bytes])
 
     def pipeloader_field_exact=(on)
       Patches.install_projection if on
@@ -154,7 +157,7 @@ module Pipeloader
 
     def dataloader_class
       base = super
-      base < Loader ? base : Loader.over(base, **pipeloader_options)
+      base < Loader ? base : Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce))
     end
   end
 end
@@ -203,6 +206,7 @@ require "pipeloader/declared_columns"
 require "pipeloader/footprint"
 require "pipeloader/conditions"
 require "pipeloader/operation"
+require "pipeloader/kept_operations"
 require "pipeloader/connection_selection"
 require "pipeloader/demands"
 require "pipeloader/demand"

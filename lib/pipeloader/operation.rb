@@ -4,9 +4,8 @@ module Pipeloader
   # A document as it is run with certain values for @skip and @include: what is selected, as graphql-ruby sees it. Kept by its
   # text, or by the document where there is no text, so that what is executed again costs a look-up.
   class Operation
-    # How many a document has; how many texts a schema keeps, and of which length.
+    # How many a document has, and how long a text is that a schema keeps.
     LIMIT = 16
-    TEXTS = 1000
     LENGTH = 50_000
 
     class << self
@@ -22,8 +21,8 @@ module Pipeloader
         kept = kept(schema, text, document)
         names = kept[:conditions] ||= Conditions.variables(document)
         values = names.empty? ? nil : names.to_h { |name| [name, query.variables[name]] }
-        kept.clear.update(conditions: names) if kept.size > LIMIT
-        kept[[schema, values]] ||= new(schema, document, values || {}, parsed: !text.nil?)
+        forget(schema, kept) if kept.size > LIMIT
+        kept[[schema, values]] ||= new(schema, document, values || {}, text)
       end
 
       private
@@ -38,19 +37,19 @@ module Pipeloader
         query.instance_variable_get(:@query_string)
       end
 
-      # (A document that is shared between Ractors can't be written to.)
+      # The document has them as long as it is executed, be they kept or not. (One that is shared between Ractors can't be
+      # written to.)
       def kept(schema, text, document)
-        return kept_by_text(schema.pipeloader_operations, text) if text && text.size <= LENGTH
-
-        document.instance_variable_get(:@pipeloader_operations) ||
-          (document.frozen? ? {} : document.instance_variable_set(:@pipeloader_operations, {}))
+        document.instance_variable_get(:@pipeloader_operations) || begin
+          kept = text && text.size <= LENGTH ? schema.pipeloader_operations.fetch(text) : {}
+          document.frozen? ? kept : document.instance_variable_set(:@pipeloader_operations, kept)
+        end
       end
 
-      def kept_by_text(operations, text)
-        operations.fetch(text) do
-          operations.clear if operations.size >= TEXTS
-          operations[text] = {}
-        end
+      def forget(schema, kept)
+        bytes = kept.each_value.grep(Operation).sum(&:bytes)
+        schema.pipeloader_operations.grow(kept[:text], -bytes)
+        kept.keep_if { |name, _| name.is_a?(Symbol) }
       end
     end
 
@@ -59,14 +58,24 @@ module Pipeloader
     alias inspect to_s
 
     # @param conditions [Hash{String => Object}] values of the variables that @skip and @include ask
-    # @param parsed [Boolean] whether all of the document is from one text
-    def initialize(schema, document, conditions, parsed:)
-      @parsed = parsed
+    # @param text [String, nil] that all of the document is from
+    def initialize(schema, document, conditions, text)
+      @text = text
+      @bytes = 0
       @schema = schema
       @document = document
       @conditions = conditions
       @depths = {} # of fragments
       @fragments = document.definitions.grep(GraphQL::Language::Nodes::FragmentDefinition).to_h { |it| [it.name, it] }
+    end
+
+    # Of its plans, as they are estimated.
+    attr_reader :bytes
+
+    # It has another plan, of so many bytes.
+    def grow(bytes)
+      @bytes += bytes
+      @schema.pipeloader_operations.grow(@text, bytes) if @text
     end
 
     def demands = @demands ||= Demands.new(self)
@@ -155,7 +164,7 @@ module Pipeloader
     private
 
     # (What somebody has put in besides, stands nowhere.)
-    def place_of(node) = @parsed && node.line ? (node.line << 32) + node.col : node
+    def place_of(node) = @text && node.line ? (node.line << 32) + node.col : node
 
     # Whether nobody decides who sees it.
     def for_everyone?(field)

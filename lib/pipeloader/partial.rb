@@ -34,6 +34,12 @@ module Pipeloader
       @databases ||= [@model, *@links.each_value.flat_map(&:databases)].uniq(&:connection_specification_name)
     end
 
+    # As Plan's.
+    def bytes
+      2_000 + ((@columns.size + @calls.size + @reasons.size) * 650) +
+        @links.each_value.sum { |link| link.is_a?(Link) ? 1_000 + link.plan.bytes : 1_000 }
+    end
+
     def empty? = @columns.empty? && @calls.empty?
 
     def wraps? = @wraps

@@ -198,7 +198,7 @@ module Pipeloader
       return plan if plan && (plan.is_a?(String) || plan.current?)
 
       known.clear if known.size > Operation::LIMIT # (Some classes are made for each request.)
-      known[model] = yield
+      known[model] = yield.tap { |made| @operation.grow(made.is_a?(String) ? made.bytesize : made.bytes) }
     end
 
     # There a statement that fails ends more than itself.

@@ -1,0 +1,76 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+require_relative "../support/plan_types"
+
+# What is kept of documents is bounded in bytes, and those of the application stay.
+class KeptOperationsTest < PlanTest
+  APPLICATION = "{ posts { title author { name } } }"
+
+  def test_what_came_once_is_kept_if_it_is_small
+    schema = schema()
+    schema.execute(small = "{ posts { title } }")
+    schema.execute(long = long(0))
+    assert schema.pipeloader_operations.key?(small)
+    refute schema.pipeloader_operations.key?(long)
+    schema.execute(long)
+    assert schema.pipeloader_operations.key?(long)
+  end
+
+  def test_bounded_in_bytes_and_the_application_stays
+    schema = schema(plan_bytes: 2_000_000)
+    4.times { schema.execute(APPLICATION) }
+    known = operation(schema, APPLICATION)
+    40.times { |n| 2.times { schema.execute(long(n)) } }
+    assert_operator schema.pipeloader_operations.bytes, :<=, 2_000_000
+    refute schema.pipeloader_operations.key?(long(0))
+    assert schema.pipeloader_operations.key?(long(39))
+    schema.execute(APPLICATION)
+    assert_same known, operation(schema, APPLICATION)
+  end
+
+  # Who asks as often as an attacker can.
+  def test_what_came_more_often_stays
+    schema = schema(plan_bytes: 2_000_000)
+    20.times { schema.execute(APPLICATION) }
+    known = operation(schema, APPLICATION)
+    12.times { |n| 4.times { schema.execute(long(n)) } }
+    assert_same known, operation(schema, APPLICATION)
+  end
+
+  def test_what_is_not_kept_answers_alike
+    schema = schema(plan_bytes: 1)
+    plain = Class.new(GraphQL::Schema) { query(PlanTypes::Query) }.tap { |it| it.orphan_types(PlanTypes::User, PlanTypes::Post) }
+    2.times { assert_equal plain.execute(long(0)).to_h, schema.execute(long(0)).to_h }
+    assert_equal 0, schema.pipeloader_operations.bytes
+  end
+
+  def test_the_estimate_is_near_what_is_used
+    schema = schema()
+    2.times { schema.execute(APPLICATION) }
+    before, counted = used, schema.pipeloader_operations.bytes
+    documents = Array.new(6) { |n| long(n) }
+    documents.each { |it| 2.times { schema.execute(it) } }
+    assert_in_delta 1, (used - before).fdiv(schema.pipeloader_operations.bytes - counted), 0.6
+  end
+
+  private
+
+  def schema(**options)
+    Class.new(GraphQL::Schema) do
+      query(PlanTypes::Query)
+      orphan_types(PlanTypes::User, PlanTypes::Post)
+      use(Pipeloader, **options)
+      validate_timeout(nil)
+    end
+  end
+
+  def operation(schema, text) = schema.pipeloader_operations.values.find { |it| it[:text] == text }&.values&.grep(Pipeloader::Operation)&.first
+
+  def long(number) = "{ posts(limit: 1) { #{Array.new(300) { |n| "a#{number}_#{n}: title" }.join(" ")} } }"
+
+  def used
+    4.times { GC.start }
+    ObjectSpace.memsize_of_all
+  end
+end
