@@ -30,8 +30,10 @@ module Pipeloader
     def worth?(statements) = statements.size >= Coalesced::WORTH
 
     def put_together(statements)
-      shape = @adapter.pipeloader_shape(statements.first.sql)
-      if shape.nil? || shape.name != statements.first.name then statements.first.describe
+      first = statements.first
+      sql = first.name ? first.sql : first.text
+      shape = @adapter.pipeloader_shape(sql)
+      if shape.nil? || shape.name != first.name then first.describe(sql.equal?(first.sql) ? nil : sql)
       elsif wrappable?(shape) then share_out(statements, shape, &:params)
       end
     end
@@ -39,7 +41,8 @@ module Pipeloader
     def lift_literals(statements)
       return unless worth?(statements)
 
-      alike = statements.select { |statement| statement.coalesces? && statement.literals }.group_by { |it| it.literals.key }
+      liftable = statements.select { |statement| statement.coalesces? && statement.literals }
+      alike = liftable.group_by { |statement| [statement.literals.key, statement.tags&.key] }
       alike.each_value { |them| put_together_lifted(them) if worth?(them) }
     end
 
@@ -75,7 +78,7 @@ module Pipeloader
     # @return [Coalesced, nil]
     def whole_of(parts, shape, params)
       wrapped = shape.wrap(params) or return
-      return Coalesced.new(shape, parts, wrapped) unless shape.name
+      return Coalesced.new(shape, parts, wrapped.on(parts.first.tags)) unless shape.name
 
       name = @adapter.pipeloader_statement_name(wrapped.sql)
       Coalesced.new(shape, parts, wrapped, name: name || @adapter.pipeloader_next_statement_name, prepare: name.nil?)

@@ -55,14 +55,16 @@ module Pipeloader
     # When its burst has brought it: the number of that burst in the response, and how long the fiber was parked.
     attr_reader :position, :wait
 
+    # @param text [String] as ActiveRecord has it
     # @param sql [String] as it goes to the server (query transformers applied)
     # @param params [Array] the binds' values, as pg takes them
     # @param prepared [Boolean] whether ActiveRecord would run it as a named prepared statement
     # @param retryable [Boolean] whether ActiveRecord itself holds that it may be run again
     # @param cached_as_of [Integer, nil] how often the query cache, which will keep its result, had been cleared when it was
     #   asked for; nil where none will
-    def initialize(adapter:, sql:, name:, binds:, params:, preparable:, prepared:, retryable:, cached_as_of:)
+    def initialize(adapter:, text:, sql:, name:, binds:, params:, preparable:, prepared:, retryable:, cached_as_of:)
       @adapter = adapter
+      @text = text
       @sql = sql
       @name = name
       @binds = binds
@@ -114,9 +116,17 @@ module Pipeloader
     # Whether the query cache is to keep its result.
     def cached? = !@cached_as_of.nil?
 
+    # What query transformers have put around it; nil if that is nothing, or not known to be comments.
+    #
+    #: () -> Tags?
+    def tags
+      @tags = (Tags.around(@text, @sql) unless @text.equal?(@sql)) unless defined?(@tags)
+      @tags
+    end
+
     # Whether it can be run any number of times, before or after any other read, and nothing comes of it.
     def pure?
-      @pure = @retryable || Read.pure_text?(@sql) if @pure.nil?
+      @pure = @retryable || Read.pure_text?(tags ? @text : @sql) if @pure.nil?
       @pure
     end
   end

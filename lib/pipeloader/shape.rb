@@ -111,7 +111,10 @@ module Pipeloader
     end
 
     # Of one statement for many: +types+ are the OIDs of its parameters.
-    Wrapped = Struct.new(:sql, :params, :types)
+    Wrapped = Struct.new(:sql, :params, :types) do
+      # The same with what is around the single ones' text, if anything is.
+      def on(tags) = tags ? Wrapped.new(tags.on(sql), params, types) : self
+    end
 
     private
 

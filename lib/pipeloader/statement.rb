@@ -75,7 +75,7 @@ module Pipeloader
     #
     #: () -> Literals?
     def literals
-      @literals = Literals.of(@sql, @params) unless defined?(@literals)
+      @literals = Literals.of(text, @params) unless defined?(@literals)
       @literals
     end
 
@@ -185,7 +185,11 @@ module Pipeloader
     # @return [Numeric, nil] when the first of those who wait for it has no more time
     def due = reads.filter_map { |read| read.time_limit&.at }.min
 
+    # Its SQL without the tags.
+    def text = tags ? tags.text : @sql
+
     # As Read's.
+    def tags = @reads.first.tags
     def pure? = @reads.first.pure?
     def coalesces? = @reads.first.coalesces?
 

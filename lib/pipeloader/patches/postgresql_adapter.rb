@@ -391,7 +391,7 @@ module Pipeloader
 
       def pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked) # rubocop:disable Metrics/ParameterLists
         Read.new(
-          adapter: self, name: name, binds: binds, params: params, preparable: preparable,
+          adapter: self, text: sql, name: name, binds: binds, params: params, preparable: preparable,
           sql: ActiveRecord.query_transformers.empty? ? sql : pipeloader_transform(sql),
           prepared: prepared_statements && preparable && (PREPARES_WITHOUT_BINDS || binds.any?),
           retryable: allow_retry, cached_as_of: (query_cache.pipeloader_clears if query_cache_enabled && !locked)
