@@ -42,13 +42,16 @@ module Pipeloader
     # @param parts [Array<Statement>] of +shape+, no two the same
     # @param wrapped [Shape::Wrapped] them as one
     # @param name [String, nil] under which the server knows this one, or will; nil sends it unprepared
-    def initialize(shape, parts, wrapped, name: nil, prepare: false)
+    # @param witness [Statement, nil] sent before this one, and described: whether +shape+ is right
+    def initialize(shape, parts, wrapped, name: nil, prepare: false, witness: nil) # rubocop:disable Metrics/ParameterLists
       super(wrapped, name: name, prepare: prepare)
+      @witness = witness
       @shape = shape
       @parts = parts
       @types = wrapped.types
       return if name
 
+      @witness = self
       # No name of a single one fixes the types of its parameters: they may have changed.
       describe(shape.sql)
       @params = params.zip(@types).map { |value, type| { value: value, type: type, format: 0 } }
@@ -99,7 +102,7 @@ module Pipeloader
 
     private
 
-    def changed? = @name.nil? && description != @shape.description
+    def changed? = @witness && @witness.description != @shape.description
 
     def share_out
       @parts.each_with_index { |part, index| part.answer(Slice.new(self, index)) }

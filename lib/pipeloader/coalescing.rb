@@ -32,10 +32,21 @@ module Pipeloader
     def put_together(statements)
       first = statements.first
       sql = first.name ? first.sql : first.text
-      shape = @adapter.pipeloader_shape(sql)
-      if shape.nil? || shape.name != first.name then first.describe(sql.equal?(first.sql) ? nil : sql)
-      elsif wrappable?(shape) then share_out(statements, shape, &:params)
+      shape = @adapter.pipeloader_shape(sql, first.name)
+      if shape then share_out(statements, shape, &:params) if wrappable?(shape)
+      else
+        first.describe(sql.equal?(first.sql) ? nil : sql)
+        put_together_by_guess(statements) if first.name
       end
+    end
+
+    # All but the first: it prepares, and what the server says of it then must be what it has said to another connection.
+    def put_together_by_guess(statements)
+      witness, *others = statements
+      return unless worth?(others) && (guess = @adapter.pipeloader_guess(witness.sql, witness.name))
+
+      witness.shape = guess
+      share_out(others, guess, witness, &:params) if wrappable?(guess)
     end
 
     def lift_literals(statements)
@@ -48,9 +59,9 @@ module Pipeloader
 
     def put_together_lifted(statements)
       literals = statements.first.literals
-      shape = @adapter.pipeloader_shape(literals.sql)
+      shape = @adapter.pipeloader_shape(literals.sql, nil)
       if shape.nil? then statements.first.describe(literals.sql)
-      elsif shape.name.nil? && wrappable?(shape) && literals.fit?(shape.types)
+      elsif wrappable?(shape) && literals.fit?(shape.types)
         share_out(statements, shape) { |it| it.literals.params }
       end
     end
@@ -63,9 +74,9 @@ module Pipeloader
       shape.unknown_types.empty?
     end
 
-    def share_out(statements, shape, &params)
+    def share_out(statements, shape, witness = nil, &params)
       statements.select { |it| it.coalesces? && Coalesced.takes?(params.call(it)) }.each_slice(most_of(shape)) do |parts|
-        whole = whole_of(parts, shape, parts.map(&params)) if worth?(parts)
+        whole = whole_of(parts, shape, parts.map(&params), witness) if worth?(parts)
         parts.each { |part| @instead[part] = whole } if whole
       end
     end
@@ -76,12 +87,13 @@ module Pipeloader
     end
 
     # @return [Coalesced, nil]
-    def whole_of(parts, shape, params)
+    def whole_of(parts, shape, params, witness)
       wrapped = shape.wrap(params) or return
       return Coalesced.new(shape, parts, wrapped.on(parts.first.tags)) unless shape.name
 
-      name = @adapter.pipeloader_statement_name(wrapped.sql)
-      Coalesced.new(shape, parts, wrapped, name: name || @adapter.pipeloader_next_statement_name, prepare: name.nil?)
+      known = @adapter.pipeloader_statement_name(wrapped.sql)
+      name = known || @adapter.pipeloader_next_statement_name
+      Coalesced.new(shape, parts, wrapped, name: name, prepare: known.nil?, witness: witness)
     end
   end
 end

@@ -25,6 +25,11 @@ module Pipeloader
     #: () -> Description?
     attr_reader :description
 
+    # What is expected of its description: a Shape that another connection has learned, or one that holds no longer than a burst.
+    #
+    #: () -> Shape?
+    attr_accessor :shape
+
     # Bytes that its result is expected to have; the pipeline's own account.
     attr_accessor :expected
 

@@ -319,6 +319,77 @@ class CoalescedTest < PipeloaderTest
     assert_single([1, 2, 3]) { |value| connection.select_rows("SELECT count(*) FROM no_such_table WHERE id = #{value}") }
   end
 
+  # -- what another connection has learned -----------------------------------------------------------------------------
+
+  # How many reads each statement of a response was for.
+  def sizes_of(values, &block)
+    schema = schemas_of(values.size).last
+    events = WireCounter.events("burst.pipeloader") { @answers = answers_of(schema, values, &block) }
+    events.map { |event| event[:answers].map(&:last) }
+  end
+
+  # The first one prepares, and confirms what is known.
+  def test_a_new_connection
+    2.times { sizes_of([1, 2, 3, 4]) { |id| Post.find(id) } }
+    connection.reconnect!
+    assert_equal [[1, 3]], sizes_of([1, 2, 3, 4]) { |id| Post.find(id) }
+    assert_equal ["post 1", "post 2", "post 3", "post 4"], @answers.map(&:title)
+    assert_equal [[4]], sizes_of([1, 2, 3, 4]) { |id| Post.find(id) }
+  end
+
+  # What isn't prepared, is described in the same statement.
+  def test_a_new_connection_and_literals
+    ask = ->(id) { connection.select_rows("SELECT id, 'new' FROM posts WHERE author_id = #{id}") }
+    2.times { sizes_of([1, 2, 3, 4], &ask) }
+    connection.reconnect!
+    2.times { assert_equal [[4]], sizes_of([1, 2, 3, 4], &ask) }
+  end
+
+  def test_connections_of_threads
+    2.times { sizes_of([1, 2, 3, 4]) { |id| User.find(id).name } }
+    schema = schemas_of(4).last
+    answers = Array.new(4) do
+      Thread.new { ActiveRecord::Base.connection_pool.with_connection { answers_of(schema, [1, 2, 3, 4]) { |id| User.find(id).name } } }
+    end
+    assert_equal [["user 1", "user 2", "user 3", "user 4"]] * 4, answers.map(&:value)
+  end
+
+  # Nor has another database, or server, another connection's types.
+  def test_a_type_that_has_changed_for_the_new_connection
+    connection.execute("CREATE EXTENSION IF NOT EXISTS citext; CREATE TABLE changing (name text); INSERT INTO changing VALUES ('A'), ('b'), ('c')")
+    asks = [->(value) { connection.select_all("SELECT name FROM changing WHERE name = $1 ORDER BY 1", "Ask", [ActiveRecord::Relation::QueryAttribute.new("v", value, ActiveModel::Type::String.new)], preparable: true).rows },
+            ->(value) { connection.select_rows("SELECT name FROM changing WHERE name = '#{value}' ORDER BY 1") }]
+    asks.each { |ask| 2.times { sizes_of(%w[a b A B C], &ask) } }
+    connection.execute("ALTER TABLE changing ALTER name TYPE citext")
+    connection.reconnect!
+    asks.each { |ask| 3.times { sizes_of(%w[a b A B C], &ask) && assert_equal([[["A"]], [["b"]], [["A"]], [["b"]], [["c"]]], @answers) } }
+  ensure
+    connection.execute("DROP TABLE changing")
+  end
+
+  # A guess that doesn't come true isn't used, however the columns look.
+  def test_a_wrong_guess
+    learned = Pipeloader::Learned.of(connection.pool)
+    [[[25], ["n"]], [[20, 23], ["n"]], [[20], ["m"]], [[20], %w[n n]], [[], []]].each_with_index do |(types, columns), index|
+      sql = "SELECT id AS n FROM posts WHERE id = $1 AND #{index} = #{index}"
+      learned.learn(connection.send(:sql_key, sql), Pipeloader::Statement::Description.new(types, columns))
+      2.times do
+        sizes_of([1, 2, 3, 4]) { |id| ask(sql, id).to_a }
+        assert_equal [1, 2, 3, 4].map { |id| [{ "n" => id }] }, @answers
+      end
+    end
+  end
+
+  # What the server won't have as one statement is tried once on each connection.
+  def test_a_guess_that_is_refused
+    ask = ->(id) { ask("SELECT 'x' AS a, $1::int AS n FROM posts WHERE missing = $1 LIMIT 1", id) }
+    3.times { sizes_of([1, 2, 3, 4], &ask) }
+    connection.reconnect!
+    assert_equal ["PG::UndefinedColumn"] * 4, sizes_of([1, 2, 3, 4], &ask) && @answers.map { |it| it.cause.class.name }
+  end
+
+  # -- SQL that looks like ours ----------------------------------------------------------------------------------------
+
   # Names of ours, quotes, parameters in strings, comments.
   def test_sql_that_looks_like_ours
     assert_alike([1, 2]) { |id| ask("SELECT pipeloader_keys.id, '$1', $1::int AS \"$1\" FROM posts pipeloader_keys WHERE pipeloader_keys.id = $1", id) }

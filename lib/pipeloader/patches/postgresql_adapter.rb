@@ -26,7 +26,7 @@ module Pipeloader
         @pipeloader_gathering = nil if @pipeloader_gathering == []
       end
 
-      def pipeloader_result_sizes = @pipeloader_result_sizes ||= ResultSizes.new
+      def pipeloader_result_sizes = pipeloader_learned.sizes
 
       # `super` with keywords allocates an object each time (its call information, Ruby 3.1 to 3.3), an alias doesn't:
       # outside of a response a read must cost what it did.
@@ -272,21 +272,42 @@ module Pipeloader
         @statements.delete(sql_key(sql)) if @statements.key?(sql_key(sql))
       end
 
-      # The Shape of +sql+, if the server has told what it takes.
-      def pipeloader_shape(sql) = @pipeloader_shapes&.[](sql_key(sql))
+      # The Shape of +sql+, if the server has told what it takes, prepared as +name+. (Without a name it is asked again in any
+      # case: then another connection's will do.)
+      def pipeloader_shape(sql, name)
+        known = @pipeloader_shapes&.[](sql_key(sql))
+        return known if known && known.name == name
+
+        name.nil? && (guess = pipeloader_guess(sql, nil)) && pipeloader_keep_shape(guess)
+      end
+
+      # The Shape of +sql+, if it's what another connection's server has told.
+      def pipeloader_guess(sql, name)
+        description = pipeloader_learned[sql_key(sql)]
+        Shape.new(sql, name, description, pipeloader_array_types) if description
+      end
 
       # {OID => OID of its array}, of types that aren't PostgreSQL's own
       def pipeloader_array_types = @pipeloader_array_types ||= {}
 
       # @param statement [Statement] which was described
       def pipeloader_learn_shape(statement)
-        @pipeloader_shapes = {} if @pipeloader_shapes.nil? || @pipeloader_shapes.size >= SHAPES
         sql = statement.described_sql || statement.sql
         name = statement.name unless statement.described_sql
-        @pipeloader_shapes[sql_key(sql)] = Shape.new(sql, name, statement.description || Shape::UNKNOWN, pipeloader_array_types)
+        pipeloader_learned.learn(sql_key(sql), statement.description)
+        description = statement.description || Shape::UNKNOWN
+        expected = statement.shape if statement.shape&.description == description
+        pipeloader_keep_shape(expected || Shape.new(sql, name, description, pipeloader_array_types))
       end
 
       private
+
+      def pipeloader_learned = Learned.of(pool)
+
+      def pipeloader_keep_shape(shape)
+        @pipeloader_shapes = {} if @pipeloader_shapes.nil? || @pipeloader_shapes.size >= SHAPES
+        @pipeloader_shapes[sql_key(shape.sql)] = shape
+      end
 
       # A connection that is being set up (search_path, time zone, types) is none yet: what is gathered for it waits, and
       # nothing parks.

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What one connection of a pool has learned of SQL texts, for the pool's others: what the server has said of it, and how many
+  # bytes results had. Another connection may see another table of that name, or the table may have changed since; so that is a
+  # guess, and what is asked for on its strength counts if the connection's own server says the same in the same burst.
+  #
+  # Threads share it: each of its steps is one that Ruby doesn't interrupt.
+  class Learned
+    LIMIT = 1000
+    # Longer texts aren't kept.
+    LONGEST = 5000
+    private_constant :LIMIT, :LONGEST
+
+    # @return [Learned] the pool's, kept as long as the pool is
+    def self.of(pool)
+      pool.instance_variable_get(:@pipeloader_learned) || pool.instance_variable_set(:@pipeloader_learned, new)
+    end
+
+    # @return [ResultSizes]
+    attr_reader :sizes
+
+    def initialize
+      @descriptions = {} # {key of an SQL text => Statement::Description}
+      @sizes = ResultSizes.new
+    end
+
+    #: (String) -> Statement::Description?
+    def [](key) = @descriptions[key]
+
+    # @param description [Statement::Description, nil] nil if the server has refused to say
+    #
+    #: (String, Statement::Description?) -> void
+    def learn(key, description)
+      if description.nil? then @descriptions.delete(key)
+      elsif key.size <= LONGEST
+        @descriptions = {} if @descriptions.size >= LIMIT
+        @descriptions[key] = description.freeze
+      end
+    end
+  end
+end
