@@ -1,0 +1,135 @@
+# frozen_string_literal: true
+
+module Fuzz
+  # Every means by which a model says something else than its row.
+
+  own = ->(m) { m.of(:string).reject { |it| it.values || it.name == "secret" }.first&.name }
+
+  feature "reader by def", 0.15 do
+    model { |m| (name = instance_exec(m, &own)) && m.line("def #{name} = #{pick(["\"\#{super}!\"", "super&.upcase", "self[:#{name}]&.reverse", "read_attribute(:#{name}).to_s + score.to_s"].reject { |it| it.include?("score") && !m.column?(:score) })}") }
+  end
+
+  feature "reader by define_method", 0.08 do
+    model { |m| (name = instance_exec(m, &own)) && m.line("define_method(:#{name}) { super()&.reverse }") }
+  end
+
+  feature "reader by prepend", 0.08 do
+    model { |m| (name = instance_exec(m, &own)) && m.line("prepend(Module.new { def #{name} = \"p\#{super}\" })") }
+  end
+
+  feature "reader by an included module", 0.08 do
+    model { |m| (name = instance_exec(m, &own)) && m.line("include(Module.new { def #{name} = \"i\#{super}\" })") }
+  end
+
+  feature "reader of a singleton", 0.06 do
+    model { |m| (name = instance_exec(m, &own)) && m.line("after_initialize { define_singleton_method(:#{name}) { \"s\#{super()}\" } if #{boolean(m, "self", 0)} }") }
+  end
+
+  feature "reader by method_missing", 0.08 do
+    model do |m|
+      name = instance_exec(m, &own) or next
+      m.line("def method_missing(name, *rest) = name == :shouted ? \"\#{#{name}}!\" : super\ndef respond_to_missing?(name, all = false) = name == :shouted || super")
+      m.reader("shouted", "String")
+    end
+  end
+
+  feature "alias_attribute", 0.12 do
+    model { |m| (name = instance_exec(m, &own)) && m.line("alias_attribute :heading, :#{name}") && m.reader("heading", "String") }
+  end
+
+  feature "alias of a method", 0.1 do
+    model do |m|
+      m.line("def worked_out = #{string(m, "self", 1).gsub(/context\[:viewer\]/, "1")}")
+      m.line("alias_method :also_worked_out, :worked_out")
+      m.reader("worked_out", "String")
+      m.reader("also_worked_out", "String")
+    end
+  end
+
+  feature "method of the model", 0.5 do
+    model do |m|
+      int(1..3).times do |number|
+        kind = pick(%i[string integer boolean])
+        m.line("def own_#{kind}_#{number} = #{public_send(kind, m, "self").gsub(/context\[:viewer\]/, "1")}")
+        m.reader("own_#{kind}_#{number}", { string: "String", integer: "Integer", boolean: "Boolean" }.fetch(kind))
+      end
+      true
+    end
+  end
+
+  feature "delegate", 0.2 do
+    model do |m|
+      found = pick(m.associations.reject { |it| it.many || it.target.nil? }) or next
+      name = leaf(found.target)
+      next unless found.target.of(:string).any? { |it| it.name == name }
+
+      m.line("delegate :#{name}, to: :#{found.name}, prefix: :their, allow_nil: true")
+      m.reader("their_#{name}", "String")
+    end
+  end
+
+  feature "custom type", 0.15 do
+    model do |m|
+      name = instance_exec(m, &own) or next
+      unless world.options[:shouting]
+        world.options[:shouting] = true
+        world.sections[:head] << "class Shouting < ActiveRecord::Type::String\n  def deserialize(value) = super&.upcase\n  def serialize(value) = super&.downcase\nend"
+      end
+      m.line(pick(["attribute :#{name}, Shouting.new", "decorate_attributes([:#{name}]) { |_, _| Shouting.new }"]))
+    end
+  end
+
+  feature "attribute default and virtual attribute", 0.12 do
+    model { |m| m.line("attribute :virtual, :integer, default: -> { 7 }") && m.reader("virtual", "Integer") }
+  end
+
+  feature "normalizes", 0.1 do
+    model { |m| (name = instance_exec(m, &own)) && m.line("normalizes :#{name}, with: ->(value) { value.strip }") }
+  end
+
+  feature "enum", 0.25 do
+    model do |m|
+      next if m.base
+
+      if chance(0.5)
+        m.column(:kind, :string, values: %w[low high]) && m.line("enum :kind, { low: \"low\", high: \"high\" }") && m.reader("low?", "Boolean, method: :low?".then { |it| it })
+      else
+        m.column(:state, :integer, values: [0, 1, 2]) && m.line("enum :state, { open: 0, closed: 1, lost: 2 }, prefix: true")
+      end
+      m.extra_readers.reject! { |name, _| name.end_with?("?") }
+      true
+    end
+  end
+
+  feature "store_accessor", 0.2 do
+    model { |m| m.column?(:settings) && m.line("store_accessor :settings, :color, :size") && m.reader("color", "String") }
+  end
+
+  feature "serialize", 0.12 do
+    model { |m| !m.base && m.column(:packed, :text, values: ["[1,2]", "{\"a\":1}", nil]) && m.line("serialize :packed, coder: JSON") && m.columns.last.kind = :jsonb }
+  end
+
+  feature "encrypts", 0.12 do
+    model do |m|
+      next if m.base || !m.column(:secret, :string, values: [-> { "enc(\"hidden\")" }, -> { "enc(\"Ünï\")" }, -> { "\"plain\"" }])
+
+      m.line("encrypts :secret")
+    end
+  end
+
+  feature "array column", 0.1 do
+    model { |m| !m.base && m.column(:words, :string, options: ", array: true", values: [-> { "\"{a,b}\"" }, -> { "\"{}\"" }]) && (m.columns.last.kind = :jsonb) }
+  end
+
+  feature "after_initialize", 0.1 do
+    model { |m| (name = instance_exec(m, &own)) && m.line(pick(["after_initialize { self.#{name} ||= \"unset\" if has_attribute?(:#{name}) }", "after_find { @found = true }", "after_find { self.#{name} = \"found\" if #{name}.nil? }"])) }
+  end
+
+  feature "ignored column", 0.08 do
+    model { |m| m.table_node && m.table_node << "t.string :ignored" and m.line("self.ignored_columns += %w[ignored]") }
+  end
+
+  feature "memo in the model", 0.15 do
+    model { |m| m.line("def remembered = @remembered ||= #{integer(m, "self", 1).gsub(/context\[:viewer\]/, "1")}") && m.reader("remembered", "Integer") }
+  end
+end

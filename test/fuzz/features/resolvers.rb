@@ -1,0 +1,324 @@
+# frozen_string_literal: true
+
+module Fuzz
+  # Resolver methods of object types.
+
+  GRAPHQL_OF = { string: "String", integer: "Integer", boolean: "Boolean" }.freeze
+
+  feature "expression", 8 do
+    field do |t, m|
+      kind = pick(%i[string string integer boolean])
+      t.field("said_#{int(1..9999)}", GRAPHQL_OF[kind], body: public_send(kind, m))
+    end
+  end
+
+  feature "statements", 5 do
+    field do |t, m|
+      kind = pick(%i[string integer boolean])
+      t.field("told_#{int(1..9999)}", GRAPHQL_OF[kind], body: statements(m, kind))
+    end
+  end
+
+  feature "delegation to another name", 1 do
+    field { |t, m| t.field("renamed", "String", body: "object.#{pick(m.of(:string)).name}") if m.of(:string).any? }
+  end
+
+  feature "method: option", 1 do
+    field { |t, m| t.field("other", "String", options: ", method: :#{pick(m.of(:string)).name}") if m.of(:string).any? }
+  end
+
+  feature "resolver_method: option", 1 do
+    field { |t, m| t.field("away", "String", options: ", resolver_method: :far_away", body: string(m), method: "far_away") }
+  end
+
+  feature "arguments", 3 do
+    field do |t, m|
+      given = [Argument.new(name: "length", type: "Integer", values: [0, 2, 5])]
+      t.field("cut_#{int(1..99)}", "String", body: "#{string(m, "object", 1)}.to_s[0, length || 3]", arguments: given)
+    end
+  end
+
+  feature "chain with an argument", 3 do
+    field do |t, m|
+      relation(m) do |text, target|
+        given = [Argument.new(name: "at_least", type: "Integer", values: [1, 2, 3], required: pick([true, false, nil]))]
+        t.field("ranked_#{int(1..99)}", "Integer", body: "#{text}.where(#{target.key.last}: at_least..).count", arguments: given)
+      end
+    end
+  end
+
+  feature "list by a chain", 4 do
+    field do |t, m|
+      relation(m) do |text, target|
+        limit = ".limit(#{int(1..3)})" if chance(0.4)
+        t.field("some_#{target.table}_#{int(1..99)}", "[#{target.type.ruby}]", body: "#{text}#{limit}#{pick(["", "", ".to_a", ".includes(#{pick(target.associations.select(&:target))&.name&.to_sym.inspect})"].reject { |it| it.include?("nil") })}", target: target.type, list: true)
+      end
+    end
+  end
+
+  feature "list with a limit as argument", 2 do
+    field do |t, m|
+      relation(m) do |text, target|
+        given = [Argument.new(name: "limit", type: "Integer", values: [0, 1, 2], required: pick([true, false, nil]))]
+        t.field("few_#{target.table}_#{int(1..99)}", "[#{target.type.ruby}]", body: "#{text}.limit(limit)", arguments: given, target: target.type, list: true)
+      end
+    end
+  end
+
+  feature "list by Ruby", 2 do
+    field do |t, m|
+      many(m) do |text, target|
+        t.field("picked_#{target.table}_#{int(1..99)}", "[#{target.type.ruby}]",
+                body: "#{text}.#{pick(["select { |it| #{boolean(target, "it", 0)} }", "sort_by { |it| -it.#{target.key.last} }", "reject { |it| #{boolean(target, "it", 1)} }", "first(2)", "to_a.reverse", "reverse"])}", target: target.type, list: true)
+      end
+    end
+  end
+
+  feature "one record", 4 do
+    field do |t, m|
+      one, = single(m)
+      t.field("one_#{int(1..999)}", one.last.type.ruby, body: chance(0.3) ? ["found = #{one.first}", "found if #{boolean(m)}"] : one.first, target: one.last.type) if one
+    end
+  end
+
+  feature "record of a record", 2 do
+    field do |t, m|
+      first, = single(m)
+      second, = single(first.last, "it") if first
+      t.field("next_#{int(1..999)}", second.last.type.ruby, body: "#{first.first}&.then { |it| #{second.first} }", target: second.last.type) if second
+    end
+  end
+
+  feature "record through Hashes", 0.7 do
+    field do |t, m|
+      one, = single(m)
+      t.field("kept_#{int(1..999)}", one.last.type.ruby, body: ["by_id = #{one.last.name}.order(#{one.last.order}).index_by(&:#{one.last.key.last})", "by_id[#{one.first}&.#{one.last.key.last}]"], target: one.last.type) if one
+    end
+  end
+
+  feature "helper method of the type", 2 do
+    field do |t, m|
+      name = "helper_#{int(1..999)}"
+      next if t.field?("helped_#{name}")
+
+      t.line("def #{name} = #{string(m)}")
+      t.field("helped_#{name}", "String", body: pick(["#{name}.to_s.upcase", name, "\"\#{#{name}} \#{#{integer(m, "object", 1)}}\""]))
+    end
+  end
+
+  feature "service object", 2 do
+    field do |t, m|
+      name = "#{m.name}Service#{int(1..999)}"
+      world.sections[:models] << "class #{name}\n  def initialize(object, context)\n    @object, @context = object, context\n  end\n  attr_reader :object, :context\n  def call\n    first = #{string(m, "object", 1)}\n    second = #{integer(m, "object")}\n    \"\#{first} \#{second}\"\n  end\nend"
+      t.field("served_#{int(1..999)}", "String", body: "#{name}.new(object, context).call")
+    end
+  end
+
+  feature "GraphQL::ExecutionError", 1.5 do
+    field do |t, m|
+      way = pick(["raise GraphQL::ExecutionError, \"no \#{object.#{leaf(m)}}\" if", "return GraphQL::ExecutionError.new(\"not \#{object.#{leaf(m)}}\") if"])
+      t.field("failing_#{int(1..999)}", "String", body: ["#{way} #{boolean(m)}", string(m)], fragile: true)
+    end
+  end
+
+  feature "rescue", 1 do
+    field do |t, m|
+      target = pick(models)
+      key = target.composite? ? "[#{int(1..3)}, #{int(1..2)}]" : integer(m, "object", 1)
+      t.field("saved_#{int(1..999)}", "String", body: ["found = #{target.name}.find(#{key})", "\"\#{found.#{leaf(target)}}\"", "rescue ActiveRecord::RecordNotFound => e", "\"missing \#{e.class}\""])
+    end
+  end
+
+  feature "non-null that gets null", 1, only: :interpreter do
+    field { |t, m| t.field("strict_#{int(1..999)}", "String", options: ", null: false", body: ["return nil if #{boolean(m)}", "#{string(m)}.to_s"], fragile: true) }
+  end
+
+  feature "number out of range", 0.4 do
+    field { |t, m| t.field("huge_#{int(1..999)}", "Integer", body: "#{integer(m)} * 3_000", fragile: true) }
+  end
+
+  feature "context of the viewer", 2 do
+    field { |t, m| t.field("seen_by_viewer_#{int(1..99)}", "String", body: "context[:viewer] == object.#{m.key.first} ? #{string(m)} : #{literal_string}") }
+  end
+
+  feature "Current read", 1.5 do
+    field { |t, m| t.field("for_viewer_#{int(1..99)}", "String", body: "\"\#{Current.viewer} \#{#{string(m)}}\"") if world.options[:current] }
+  end
+
+  feature "Current set for a block", 1 do
+    field do |t, m|
+      next unless world.options[:current]
+
+      t.field("as_other_#{int(1..99)}", "String", body: "Current.set(viewer: 9, tenant: #{int(1..2)}) { \"\#{Current.viewer} \#{#{string(m)}} \#{#{integer(m)}}\" }")
+    end
+  end
+
+  feature "I18n and Time.zone for a block", 0.7 do
+    field { |t, m| t.field("abroad_#{int(1..99)}", "String", body: "I18n.with_locale(:de) { Time.use_zone(\"Tokyo\") { \"\#{I18n.locale} \#{Time.zone.name} \#{#{string(m)}}\" } }") }
+  end
+
+  feature "scoping", 0.7 do
+    field do |t, m|
+      target = pick(models)
+      t.field("scoped_#{int(1..99)}", "String", body: "#{target.name}.where(#{condition(target)}).scoping { \"\#{#{string(m)}} \#{#{target.name}.count}\" }")
+    end
+  end
+
+  feature "unscoped", 0.5 do
+    field { |t, m| t.field("all_#{int(1..99)}", "Integer", body: "#{pick(models).name}.unscoped { #{integer(m)} }") }
+  end
+
+  feature "raw SQL", 0.7 do
+    field do |t, _|
+      target = pick(models)
+      t.field("raw_#{int(1..99)}", "String", body: pick(["ActiveRecord::Base.connection.select_value(\"SELECT count(*) FROM #{target.table}\").to_s", "#{target.name}.find_by_sql(\"SELECT * FROM #{target.table} ORDER BY 1, 2 LIMIT 1\").first&.#{leaf(target)}.to_s", "#{target.name}.connection.select_rows(\"SELECT 1, 'a'\").inspect"]))
+    end
+  end
+
+  feature "group and aggregate", 0.8 do
+    field do |t, m|
+      relation(m) do |text, target|
+        column = plain_column(target)
+        t.field("grouped_#{int(1..99)}", "String", body: "#{text}.unscope(:order).group(:#{column}).count.sort_by(&:to_s).inspect")
+      end
+    end
+  end
+
+  feature "batches", 0.4 do
+    field do |t, m|
+      relation(m) { |text, target| t.field("each_#{int(1..99)}", "Integer", body: "#{text}.reorder(nil).find_each(batch_size: 2).sum { |it| it.#{target.key.last} }") unless target.composite? }
+    end
+  end
+
+  feature "in a transaction", 0.6 do
+    field { |t, m| t.field("safe_#{int(1..99)}", "String", body: "ActiveRecord::Base.transaction { \"\#{#{string(m)}} \#{#{integer(m)}}\" }") }
+  end
+
+  feature "reload and reset", 0.6 do
+    field do |t, m|
+      association = pick(m.associations.select(&:target)) or next
+      t.field("again_#{int(1..99)}", "String", body: association.many ? ["object.#{association.name}.reset", "object.#{association.name}.map(&:#{leaf(association.target)}).join(\",\")"] : ["object.association(:#{association.name}).reset", "object.#{association.name}&.#{leaf(association.target)}.to_s"])
+    end
+  end
+
+  feature "preloader", 0.5 do
+    field do |t, m|
+      association = pick(m.associations.select { |it| it.many && it.chains && it.target }) or next
+      t.field("loaded_#{int(1..99)}", "Integer", body: ["ActiveRecord::Associations::Preloader.new(records: [object], associations: :#{association.name}).call", "object.#{association.name}.size"])
+    end
+  end
+
+  feature "loaded?", 0.0 do
+    field { |t, m| (found = m.associations.find(&:many)) && t.field("is_loaded_#{found.name}", "Boolean", body: "object.association(:#{found.name}).loaded?") }
+  end
+
+  feature "dataload_association", 1.5 do
+    field do |t, m|
+      association = pick(m.associations.select(&:target)) or next
+      next unless world.options[:dataloader]
+
+      t.field("loads_#{association.name}", association.many ? "[#{association.target.type.ruby}]" : association.target.type.ruby, body: "dataload_association(:#{association.name})", target: association.target.type, list: association.many)
+    end
+  end
+
+  feature "dataload_association with a scope", 1.5, known: "issue 16, 2" do
+    field do |t, m|
+      association = pick(m.associations.select { |it| it.target && it.chains }) or next
+      next unless world.options[:dataloader]
+
+      t.field("scoped_#{association.name}_#{int(1..9)}", "[#{association.target.type.ruby}]", body: "dataload_association(:#{association.name}, scope: #{association.target.name}.where(#{condition(association.target)}))", target: association.target.type, list: true)
+    end
+  end
+
+  feature "dataload_record", 0.8 do
+    field do |t, m|
+      found = pick(m.associations.select { |it| it.key && it.target && it.key != "subject_id" && it.key != "entryable_id" }) or next
+      next unless world.options[:dataloader]
+
+      t.field("record_of_#{found.name}", found.target.type.ruby, body: "object.#{found.key} && dataload_record(::#{found.target.name}, object.#{found.key})", target: found.target.type)
+    end
+  end
+
+  feature "custom source", 0.8 do
+    field do |t, m|
+      next unless world.options[:dataloader]
+
+      target = pick(models.reject(&:composite?))
+      name = "#{target.name}Source#{int(1..999)}"
+      world.sections[:models] << "class #{name} < GraphQL::Dataloader::Source\n  def fetch(ids)\n    found = #{target.name}.where(id: ids).index_by(&:id)\n    ids.map { |id| found[id]#{pick(["", "&.tap { |it| it.#{leaf(target)} }"])} }\n  end\nend"
+      t.field("sourced_#{int(1..99)}", target.type.ruby, body: "dataloader.with(#{name}).load(#{integer(m, "object", 1)})", target: target.type)
+    end
+  end
+
+  feature "GraphQL::Batch", 0.2 do
+    world do
+      world.options[:batch] = !world.next?
+    end
+    field do |t, m|
+      next unless world.options[:batch]
+
+      target = pick(models.reject(&:composite?))
+      name = "#{target.name}Loader#{int(1..999)}"
+      world.sections[:models] << "class #{name} < GraphQL::Batch::Loader\n  def perform(ids)\n    found = #{target.name}.where(id: ids).index_by(&:id)\n    ids.each { |id| fulfill(id, found[id]) }\n  end\nend"
+      t.field("batched_#{int(1..99)}", target.type.ruby, body: "#{name}.load(#{integer(m, "object", 1)})#{pick(["", ".then { |it| it&.tap { |found| found.#{leaf(target)} } }"])}", target: target.type)
+    end
+    schema { world.options[:batch] && world.options[:schema] << "use GraphQL::Batch" }
+  end
+
+  feature "lazy", 0.3 do
+    world do
+      world.options[:lazy] = true
+      world.sections[:head] << "class Later\n  def initialize(&block) = @block = block\n  def value = @block.call\nend"
+    end
+    field do |t, m|
+      next unless world.options[:lazy]
+
+      one, = single(m)
+      if one && chance(0.4) then t.field("later_#{int(1..99)}", one.last.type.ruby, body: "Later.new { #{one.first} }", target: one.last.type)
+      else t.field("later_#{int(1..99)}", "String", body: pick(["Later.new { #{string(m)} }", "(early = #{string(m, "object", 1)}; Later.new { \"\#{early} \#{#{string(m)}}\" })"]))
+      end
+    end
+    schema { world.options[:lazy] && world.options[:schema] << "lazy_resolve(Later, :value)" }
+  end
+
+  feature "enum type", 0.8 do
+    field do |t, m|
+      next unless m.column?(:kind) || m.of(:string).any?
+
+      name = "#{m.name}Enum"
+      world.sections[:declared] << "class Types::#{name} < GraphQL::Schema::Enum\n  value \"LOW\", value: \"low\"\n  value \"HIGH\", value: \"high\"\nend" unless t.field?("level_of")
+      t.field("level_of", "Types::#{name}", body: pick(["#{boolean(m)} ? \"low\" : \"high\"", "object.#{m.column?(:kind) ? "kind" : m.of(:string).first.name}"]), fragile: true)
+    end
+  end
+
+  feature "list of leaves", 1.5 do
+    field { |t, m| many(m) { |text, target| t.field("names_#{int(1..99)}", "[String]", body: "#{text}.map { |it| #{string(target, "it", 1)} }") } }
+  end
+
+  feature "Hash of things", 1, only: :interpreter do
+    field do |t, m|
+      name = "#{m.name}Summary"
+      unless t.field?("summary")
+        world.sections[:declared] << "class Types::#{name} < Types::BaseObject\n  field :label, String\n  field :number, Integer\n  def number = object[:number].to_i + 1\nend"
+      end
+      summary = Type.new(name, Node.new(nil))
+      summary.fields << Type::Field.new(name: "label", arguments: [], feature: "Hash of things") << Type::Field.new(name: "number", arguments: [], feature: "Hash of things")
+      t.field("summary", "Types::#{name}", body: "{ label: #{string(m)}, number: #{integer(m)} }", target: summary)
+    end
+  end
+
+  feature "list of Structs", 1 do
+    field do |t, m|
+      next if t.field?("structs")
+
+      many(m) do |text, target|
+        name = "#{m.name}Thing"
+        world.sections[:models] << "#{name} = Struct.new(:label, :record)"
+        world.sections[:declared] << "class Types::#{name} < Types::BaseObject\n  field :label, String\n  field :record, #{target.type.ruby}\nend"
+        thing = Type.new(name, Node.new(nil))
+        thing.fields << Type::Field.new(name: "label", arguments: [], feature: "list of Structs") << Type::Field.new(name: "record", target: target.type, arguments: [], feature: "list of Structs")
+        t.field("structs", "[Types::#{name}]", body: "#{text}.map { |it| ::#{name}.new(#{string(target, "it", 1)}, it) }", target: thing, list: true)
+      end
+    end
+  end
+end
