@@ -145,6 +145,21 @@ class NarrowingTest < ProjectionTest
     assert_reads({ "clerks" => [%w[id name chief_id], %w[id desk chief_id]] }, "{ clerks { clerks { chief { clerks { desk } name } } } }")
   end
 
+  # Nothing is asked of the clerks of such a page, nor by what knows them.
+  def test_inverse_of_a_connection_without_nodes
+    type = Class.new(Library::Base) do
+      graphql_name("PagedClerk")
+      field(:name, String)
+      field(:clerks, Library::Clerk.connection_type)
+      field(:chief, self)
+    end
+    pair = schemas do
+      field :paged_clerks, [type], null: false
+      def paged_clerks = ::Clerk.order(:id)
+    end
+    assert_same_answer("{ pagedClerks { name chief { name clerks(first: 1) { pageInfo { hasNextPage } } } } }", pair)
+  end
+
   def test_single_table_inheritance_keeps_the_type
     assert_reads({ "works" => %w[id type title] }, "{ works { title } }")
   end

@@ -19,6 +19,7 @@ module Pipeloader
       @types = model.attribute_types
       @columns = PlainModel.of(model).record_keys
       @reasons = [demand.whole, PlainModel.of(model).objection].compact
+      @children = {}
       @below = {} # {author: [[Types::User, [<Field name>]], …]}
       read_all(demand.sources)
       @projection = Projection.of(model, @columns) if @reasons.empty? && !(model.column_names - @columns).empty?
