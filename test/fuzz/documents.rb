@@ -112,10 +112,10 @@ module Fuzz
     GRAPHQL = { "Integer" => "Int", "String" => "String", "ID" => "ID", "Boolean" => "Boolean", "Float" => "Float", "[Integer]" => "[Int!]", "[ID]" => "[ID!]" }.freeze
 
     def arguments(field)
-      given = field.arguments.reject { |it| it.values.nil? }.filter_map do |it|
+      given = field.arguments.reject { |it| it.samples.nil? }.filter_map do |it|
         next unless it.required || chance(0.5)
 
-        value = @dice.pick(it.values)
+        value = @dice.pick(it.samples)
         type = GRAPHQL[it.type]
         text = type && chance(0.3) ? variable("#{type}#{"!" if it.required}", value) : literal(value, type.nil?)
         "#{it.name.to_s.camelize(:lower)}: #{text}"

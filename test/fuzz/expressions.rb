@@ -121,7 +121,7 @@ module Fuzz
       when :datetime then chance(0.5) ? "#{column.name}: nil" : "#{column.name}: ..Time.utc(2024, 6, 1)"
       when :date then "#{column.name}: Date.new(2024, 1, #{int(1..5)})"
       when :decimal, :float then chance(0.5) ? "#{column.name}: 1.." : "\"#{column.name} > ?\", #{int(0..3)}"
-      else chance(0.25) ? "\"#{column.name} LIKE ?\", \"%a%\"" : "#{column.name}: #{pick(column.values || WORDS).inspect}"
+      else chance(0.25) ? "\"#{column.name} LIKE ?\", \"%a%\"" : "#{column.name}: #{pick(column.samples || WORDS).inspect}"
       end
     end
 

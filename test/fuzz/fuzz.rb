@@ -20,6 +20,3 @@ require_relative "trial"
 require_relative "shrinker"
 require_relative "script"
 require_relative "session"
-
-ActiveRecord::Encryption.configure(primary_key: "a" * 32, deterministic_key: "b" * 32, key_derivation_salt: "c" * 32,
-                                   support_unencrypted_data: true)

@@ -53,7 +53,7 @@ module Fuzz
     def models = world.models
 
     # Models that have a string of their own, to be written by mutations.
-    def writable = models.reject { |it| it.composite? || it.of(:string).none? { |column| column.values.nil? } }
+    def writable = models.reject { |it| it.composite? || it.of(:string).none? { |column| column.samples.nil? } }
 
     # Runs the hook of each feature that the dice choose.
     def run(hook, *given)
@@ -183,7 +183,7 @@ module Fuzz
 
     def make_rows
       block = world.sections[:rows].open("rows do", keep: true)
-      models.reject(&:base).each { |m| m.rows = chance(0.1) ? 0 : int(1..world.options[:rows]) }
+      models.reject(&:base).each { |m| m.rows = chance(0.05) ? 0 : int(3..world.options[:rows]) }
       models.reject(&:base).each do |m|
         m.rows.times { |number| block << Node.new("row :#{m.table}, #{values(m, number + 1).map { |name, text| "#{name}: #{text}" }.join(", ")}") }
       end
@@ -199,11 +199,11 @@ module Fuzz
     def key_literal(_model, number) = number.to_s
 
     def value(m, column)
-      return "nil" if column.null && chance(0.2)
-      return pick(column.values).then { |it| it.is_a?(Proc) ? it.call : it.inspect } if column.values
+      return "nil" if column.null && chance(0.12)
+      return pick(column.samples).then { |it| it.is_a?(Proc) ? it.call : it.inspect } if column.samples
 
       association = m.associations.find { |it| it.key == column.name }
-      return int(1..[association.target.rows.to_i + 1, 2].max).to_s if association&.target
+      return int(1..[association.target.rows.to_i + (chance(0.1) ? 1 : 0), 1].max).to_s if association&.target
 
       case column.kind
       when :integer, :bigint then pick([0, 1, 1, 2, 3, 5, -4, 2_000_000]).to_s

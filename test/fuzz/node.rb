@@ -11,7 +11,7 @@ module Fuzz
 
     # @param keep [Boolean] whether the shrinker leaves it where it is
     def initialize(head, tail = nil, feature: Fuzz.feature_now, keep: false)
-      @head, @tail, @feature, @keep = head, tail, feature, keep
+      @head, @tail, @feature, @keep = head&.dup, tail, feature, keep
       @children = []
       @gone = false
     end

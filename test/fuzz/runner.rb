@@ -47,6 +47,8 @@ module Fuzz
     # Evaluates a program's text, which calls #tables, #rows, #schema and #document of Words.
     def load(source, file = "program.rb")
       Fuzz.runner = self
+      ActiveRecord::Encryption.configure(primary_key: "a" * 32, deterministic_key: "b" * 32, key_derivation_salt: "c" * 32,
+                                         support_unencrypted_data: true)
       Engine.install if @engine == "next"
       side.exec("DROP SCHEMA IF EXISTS #{@space} CASCADE; CREATE SCHEMA #{@space}; SET search_path TO #{@space}")
       ActiveRecord::Base.establish_connection(**@database, schema_search_path: @space, pool: THREADS + 4, reaping_frequency: nil)
@@ -66,15 +68,13 @@ module Fuzz
 
     def insert
       connection = ActiveRecord::Base.connection
-      @rows.each do |table, rows|
-        next unless connection.table_exists?(table)
-
+      @tables = connection.tables.sort
+      @filling = @rows.slice(*@tables).map do |table, rows|
         columns = connection.columns(table).map(&:name) & rows.flat_map { |row| row.keys.map(&:to_s) }
         values = rows.map { |row| "(#{columns.map { |name| literal(connection, row[name.to_sym]) }.join(", ")})" }
-        side.exec("INSERT INTO #{table} (#{columns.map { |name| connection.quote_column_name(name) }.join(", ")}) VALUES #{values.join(", ")}")
+        "INSERT INTO #{table} (#{columns.map { |name| connection.quote_column_name(name) }.join(", ")}) VALUES #{values.join(", ")}"
       end
-      @tables = connection.tables.sort
-      @tables.each { |table| side.exec("CREATE TABLE kept_#{table} AS SELECT * FROM #{table}") }
+      @sequences = side.exec("SELECT sequencename FROM pg_sequences WHERE schemaname = '#{@space}'").values.flatten
       restore
     end
 
@@ -219,6 +219,7 @@ module Fuzz
     end
 
     def settle
+      I18n.available_locales = %i[en de]
       ActiveSupport::CurrentAttributes.reset_all
       I18n.locale = :en
       Time.zone = "UTC"
@@ -232,7 +233,8 @@ module Fuzz
 
     # Another connection, which ActiveRecord and Pipeloader know nothing of.
     def side
-      @side ||= PG.connect(host: @database[:host], port: @database[:port], user: @database[:username], dbname: @database[:database])
+      @side ||= PG.connect(host: @database[:host], port: @database[:port], user: @database[:username], password: @database[:password],
+                           dbname: @database[:database])
                   .tap { |it| it.set_notice_processor { nil } }
     end
 
@@ -240,14 +242,13 @@ module Fuzz
       value.is_a?(Hash) || value.is_a?(Array) ? connection.quote(JSON.generate(value)) : connection.quote(value)
     end
 
+    # (TRUNCATE would make new files.)
     def restore
-      statements = @tables.map { |table| "INSERT INTO #{table} SELECT * FROM kept_#{table}" }
-      sequences = side.exec("SELECT sequencename FROM pg_sequences WHERE schemaname = '#{@space}'").values.flatten
-      side.exec(["TRUNCATE #{@tables.join(", ")}", *statements, *sequences.map { |name| "ALTER SEQUENCE #{name} RESTART WITH 1000" }].join(";"))
+      side.exec([*@tables.map { |table| "DELETE FROM #{table}" }, *@filling, *@sequences.map { |name| "ALTER SEQUENCE #{name} RESTART WITH 1000" }].join(";"))
     end
 
     def contents
-      @tables.to_h { |table| [table, side.exec("SELECT t::text FROM #{table} t ORDER BY 1").values.flatten] }
+      side.exec(@tables.map { |table| "SELECT '#{table} ' || t::text FROM #{table} t" }.join(" UNION ALL ")).values.flatten.sort
     end
   end
 
@@ -255,10 +256,12 @@ module Fuzz
   module Words
     def tables(&) = Fuzz.runner.tables(&)
     def row(table, **values) = Fuzz.runner.row(table, values)
+
     def rows(&block)
       block.call
       Fuzz.runner.insert
     end
+
     def schema(&) = Fuzz.runner.schema(&)
     def document(...) = Fuzz.runner.document(...)
     def enc(text) = ActiveRecord::Encryption.encryptor.encrypt(text)

@@ -43,7 +43,6 @@ module Fuzz
           require "support/private_cluster"
 
           #{File.read("#{__dir__}/runner.rb").sub(/\A# frozen_string_literal: true\n+/, "")}
-          ActiveRecord::Encryption.configure(primary_key: "a" * 32, deterministic_key: "b" * 32, key_derivation_salt: "c" * 32, support_unencrypted_data: true)
           runner = Fuzz::Runner.new(engine: #{world.engine.inspect}, database: PrivateCluster.connection_hash)
           runner.load(DATA.read, __FILE__)
           finding = runner.check([#{check(report)}])

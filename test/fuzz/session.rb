@@ -47,11 +47,18 @@ module Fuzz
 
     def prepare
       @database = PrivateCluster.connection_hash
-      connection = PG.connect(host: @database[:host], port: @database[:port], user: @database[:username], password: @database[:password], dbname: @database[:database])
-      @database = { **@database, database: "fuzz_#{Process.pid}" }
-      connection.exec("CREATE DATABASE #{@database[:database]}")
-      { enable_seqscan: "off", jit: "off" }.each { |name, value| connection.exec("ALTER DATABASE #{@database[:database]} SET #{name} = #{value}") }
-      connection.close
+      name = "fuzz_#{Process.pid}"
+      settings = { enable_seqscan: "off", jit: "off" }.map { |setting, value| "ALTER DATABASE #{name} SET #{setting} = #{value}" }
+      administer("CREATE DATABASE #{name}", *settings)
+      @database = { **@database, database: name }
+    end
+
+    def administer(*statements)
+      server = PrivateCluster.connection_hash
+      connection = PG.connect(host: server[:host], port: server[:port], user: server[:username], password: server[:password], dbname: server[:database])
+      statements.each { |it| connection.exec(it) }
+    ensure
+      connection&.close
     end
 
     # What is loaded and worked out here, no forked program has to.
@@ -65,6 +72,8 @@ module Fuzz
       end
       [[], [Pipeloader]].each { |plugins| Class.new(GraphQL::Schema) { query(query); plugins.each { |it| use(it) } }.execute("{ up }") }
       ActiveRecord::Base.remove_connection
+      %w[UTC Tokyo].each { |zone| Time.use_zone(zone) { Time.zone.now } }
+      I18n.t("date.formats")
       GC.start
     end
 
@@ -214,6 +223,7 @@ module Fuzz
         Process.kill("KILL", -pid) rescue nil
         reader.close
       end
+      administer("DROP DATABASE IF EXISTS fuzz_#{Process.pid} WITH (FORCE)") if @database
       PrivateCluster.stop
     end
 

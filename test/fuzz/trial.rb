@@ -9,7 +9,7 @@ module Fuzz
     end
 
     DEADLINE = 90 # seconds
-    KNOWN = [/get_field/].freeze # what explain raises: issue 16, 9
+    KNOWN = [].freeze # what explain raises, where that is known and not mended yet
 
     class << self
       # @param source [String] the program

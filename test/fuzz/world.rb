@@ -16,10 +16,10 @@ module Fuzz
     end
   end
 
-  Column = Struct.new(:name, :kind, :null, :values, keyword_init: true)
+  Column = Struct.new(:name, :kind, :null, :samples, keyword_init: true)
   # `many` is a list, `chains` whether it is a relation that can be asked for more
-  Association = Struct.new(:name, :target, :many, :chains, :key, keyword_init: true)
-  Argument = Struct.new(:name, :type, :values, :required, keyword_init: true)
+  Association = Struct.new(:name, :target, :many, :chains, :key, :through, keyword_init: true)
+  Argument = Struct.new(:name, :type, :samples, :required, keyword_init: true)
 
   # A model that is being written.
   class Model
@@ -36,12 +36,12 @@ module Fuzz
     end
 
     # @param kind [Symbol] what `t.` has
-    # @param values [Array, nil] to pick rows' values from
-    def column(name, kind, null: true, values: nil, options: "")
+    # @param samples [Array, nil] to pick rows' values from
+    def column(name, kind, null: true, samples: nil, options: "")
       return false if column?(name)
 
       @table_node << Node.new("t.#{kind} :#{name}#{", null: false" unless null}#{options}")
-      @columns << Column.new(name: name.to_s, kind: kind, null: null, values: values)
+      @columns << Column.new(name: name.to_s, kind: kind, null: null, samples: samples)
       true
     end
 
@@ -54,11 +54,11 @@ module Fuzz
     # A reader beside columns: [name, GraphQL type in Ruby]
     def reader(name, type) = @extra_readers << [name, type]
 
-    def associate(name, target, text, many: false, chains: many, key: nil)
+    def associate(name, target, text, many: false, chains: many, key: nil, through: false) # rubocop:disable Metrics/ParameterLists
       return if @associations.any? { |it| it.name == name.to_s } || column?(name)
 
       line(text)
-      @associations << Association.new(name: name.to_s, target: target, many: many, chains: chains, key: key)
+      @associations << Association.new(name: name.to_s, target: target, many: many, chains: chains, key: key, through: through)
     end
 
     def order = key.map { |it| ":#{it}" }.join(", ")
@@ -109,7 +109,7 @@ module Fuzz
     private
 
     def resolver(node, name, body, arguments)
-      parameters = arguments.reject { |it| it.values.nil? }.map { |it| it.required ? "#{it.name}:" : "#{it.name}: #{it.required.nil? ? "nil" : it.values.first.inspect}" }
+      parameters = arguments.reject { |it| it.samples.nil? }.map { |it| it.required ? "#{it.name}:" : "#{it.name}: #{it.required.nil? ? "nil" : it.samples.first.inspect}" }
       head = "def #{name}#{"(#{parameters.join(", ")})" unless parameters.empty?}"
       lines = Array(body)
       return node << "#{head} = #{lines.first}" if lines.one? && !lines.first.include?("\n") && !lines.first.match?(/\A(if|unless|return|raise)\b| (if|unless|rescue) /)

@@ -14,14 +14,14 @@ module Fuzz
     model do |m|
       next unless world.options[:current] && !m.base
 
-      m.column(:tenant, :integer, values: [1, 1, 1, 2])
+      m.column(:tenant, :integer, samples: [1, 1, 1, 2])
       m.line("default_scope { where(tenant: Current.tenant) }")
     end
   end
 
   feature "soft deletion", 0.3 do
     model do |m|
-      next if m.base || !m.column(:deleted_at, :datetime, values: [nil, nil, nil, "2024-01-01 00:00:00"])
+      next if m.base || !m.column(:deleted_at, :datetime, samples: [nil, nil, nil, "2024-01-01 00:00:00"])
 
       m.line("default_scope { where(deleted_at: nil) }")
       m.line("scope :deleted, -> { unscope(where: :deleted_at).where.not(deleted_at: nil) }") && m.scopes << "deleted" if chance(0.5)
@@ -46,7 +46,7 @@ module Fuzz
     relate do
       base = pick(models.reject(&:base))
       heirs = ["Special#{base.name}", "Plain#{base.name}"]
-      base.column(:type, :string, values: [*heirs, *heirs, nil])
+      base.column(:type, :string, samples: [*heirs, *heirs, nil])
       heirs.each do |name|
         heir = Node.new("class #{name} < #{base.name}", "end")
         heir << "def #{base.of(:string).first.name} = \"#{name[0]}\#{super}\"" if chance(0.4) && base.of(:string).any?
@@ -62,8 +62,8 @@ module Fuzz
       targets = sample(models.reject { |it| it.composite? || it.column?(:type) }, 3)
       next if targets.empty?
 
-      m.column(:subject_type, :string, values: [*targets.map(&:name), nil])
-      m.column(:subject_id, :bigint, values: [1, 2, 3, 4, nil])
+      m.column(:subject_type, :string, samples: [*targets.map(&:name), nil])
+      m.column(:subject_id, :bigint, samples: [1, 2, 3, 4, nil])
       m.line("belongs_to :subject, polymorphic: true, optional: true")
       m.associations << Association.new(name: "subject", target: nil, many: false, chains: false, key: "subject_id")
       (world.options[:polymorphic] ||= []) << [m, targets]
@@ -80,8 +80,8 @@ module Fuzz
       targets = sample(models.reject { |it| it.composite? || it.column?(:type) || it == m }, 2)
       next if targets.size < 2 || m.column?(:entryable_id)
 
-      m.column(:entryable_type, :string, values: targets.map(&:name))
-      m.column(:entryable_id, :bigint, values: [1, 2, 3])
+      m.column(:entryable_type, :string, samples: targets.map(&:name))
+      m.column(:entryable_id, :bigint, samples: [1, 2, 3])
       m.line("delegated_type :entryable, types: #{targets.map(&:name).inspect}, optional: true")
       m.associations << Association.new(name: "entryable", target: nil, many: false, chains: false, key: "entryable_id")
       targets.each { |it| m.associations << Association.new(name: it.name.underscore, target: it, many: false, chains: false) unless m.column?("#{it.name.underscore}_id") || m.associations.any? { |known| known.name == it.name.underscore } }
@@ -114,10 +114,10 @@ module Fuzz
 
         name = "#{further.name}_by_#{way.name}"
         if way.many || further.many
-          m.associate(name, further.target, "has_many :#{name}, -> { distinct.order(:id) }, through: :#{way.name}, source: :#{further.name}", many: true) if chance(0.4)
-          m.associate(name, further.target, "has_many :#{name}, -> { order(:id) }, through: :#{way.name}, source: :#{further.name}", many: true)
+          m.associate(name, further.target, "has_many :#{name}, -> { distinct.order(:id) }, through: :#{way.name}, source: :#{further.name}", many: true, through: true) if chance(0.4) && !further.through && !way.through
+          m.associate(name, further.target, "has_many :#{name}, -> { order(:id) }, through: :#{way.name}, source: :#{further.name}", many: true, through: true)
         else
-          m.associate(name, further.target, "has_one :#{name}, through: :#{way.name}, source: :#{further.name}")
+          m.associate(name, further.target, "has_one :#{name}, through: :#{way.name}, source: :#{further.name}", through: true)
         end
       end
       true
@@ -134,8 +134,8 @@ module Fuzz
       shelf.column(:label, :string)
       shelf.line("self.primary_key = %i[hall number]")
       owner = pick(models)
-      owner.column(:shelf_hall, :integer, values: [1, 2, 3])
-      owner.column(:shelf_number, :integer, values: [1, 2])
+      owner.column(:shelf_hall, :integer, samples: [1, 2, 3])
+      owner.column(:shelf_number, :integer, samples: [1, 2])
       owner.associate("shelf", shelf, "belongs_to :shelf, foreign_key: %i[shelf_hall shelf_number], optional: true")
       shelf.associate(owner.table, owner, "has_many :#{owner.table}, -> { order(:id) }, foreign_key: %i[shelf_hall shelf_number]", many: true)
       models << shelf
@@ -168,10 +168,9 @@ module Fuzz
   feature "counter cache", 0.15 do
     model do |m|
       found = m.associations.find { |it| it.many && it.name == it.target&.table && it.target.column?("#{m.name.underscore}_id") }
-      next if found.nil? || m.base || !m.column("#{found.name}_count", :integer, null: false, options: ", default: 0", values: [0, 1, 2])
+      next if found.nil? || m.base || !m.column("#{found.name}_count", :integer, null: false, options: ", default: 0", samples: [0, 1, 2])
 
-      found.target.node << "belongs_to :#{m.name.underscore}, optional: true, counter_cache: :#{found.name}_count"
-      true
+      found.target.node.children.find { |it| it.head.to_s.start_with?("belongs_to :#{m.name.underscore},") }&.head&.<< ", counter_cache: :#{found.name}_count"
     end
   end
 

@@ -3,7 +3,7 @@
 module Fuzz
   # Every means by which a model says something else than its row.
 
-  own = ->(m) { m.of(:string).reject { |it| it.values || it.name == "secret" }.first&.name }
+  own = ->(m) { m.of(:string).reject { |it| it.samples || it.name == "secret" }.first&.name }
 
   feature "reader by def", 0.15 do
     model { |m| (name = instance_exec(m, &own)) && m.line("def #{name} = #{pick(["\"\#{super}!\"", "super&.upcase", "self[:#{name}]&.reverse", "read_attribute(:#{name}).to_s + score.to_s"].reject { |it| it.include?("score") && !m.column?(:score) })}") }
@@ -92,9 +92,9 @@ module Fuzz
       next if m.base
 
       if chance(0.5)
-        m.column(:kind, :string, values: %w[low high]) && m.line("enum :kind, { low: \"low\", high: \"high\" }") && m.reader("low?", "Boolean, method: :low?".then { |it| it })
+        m.column(:kind, :string, samples: %w[low high]) && m.line("enum :kind, { low: \"low\", high: \"high\" }") && m.reader("low?", "Boolean, method: :low?".then { |it| it })
       else
-        m.column(:state, :integer, values: [0, 1, 2]) && m.line("enum :state, { open: 0, closed: 1, lost: 2 }, prefix: true")
+        m.column(:state, :integer, samples: [0, 1, 2]) && m.line("enum :state, { open: 0, closed: 1, lost: 2 }, prefix: true")
       end
       m.extra_readers.reject! { |name, _| name.end_with?("?") }
       true
@@ -106,19 +106,19 @@ module Fuzz
   end
 
   feature "serialize", 0.12 do
-    model { |m| !m.base && m.column(:packed, :text, values: ["[1,2]", "{\"a\":1}", nil]) && m.line("serialize :packed, coder: JSON") && m.columns.last.kind = :jsonb }
+    model { |m| !m.base && m.column(:packed, :text, samples: ["[1,2]", "{\"a\":1}", nil]) && m.line("serialize :packed, coder: JSON") && m.columns.last.kind = :jsonb }
   end
 
   feature "encrypts", 0.12 do
     model do |m|
-      next if m.base || !m.column(:secret, :string, values: [-> { "enc(\"hidden\")" }, -> { "enc(\"Ünï\")" }, -> { "\"plain\"" }])
+      next if m.base || !m.column(:secret, :string, samples: [-> { "enc(\"hidden\")" }, -> { "enc(\"Ünï\")" }, -> { "\"plain\"" }])
 
       m.line("encrypts :secret")
     end
   end
 
   feature "array column", 0.1 do
-    model { |m| !m.base && m.column(:words, :string, options: ", array: true", values: [-> { "\"{a,b}\"" }, -> { "\"{}\"" }]) && (m.columns.last.kind = :jsonb) }
+    model { |m| !m.base && m.column(:words, :string, options: ", array: true", samples: [-> { "\"{a,b}\"" }, -> { "\"{}\"" }]) && (m.columns.last.kind = :jsonb) }
   end
 
   feature "after_initialize", 0.1 do

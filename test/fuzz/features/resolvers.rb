@@ -33,7 +33,7 @@ module Fuzz
 
   feature "arguments", 3 do
     field do |t, m|
-      given = [Argument.new(name: "length", type: "Integer", values: [0, 2, 5])]
+      given = [Argument.new(name: "length", type: "Integer", samples: [0, 2, 5])]
       t.field("cut_#{int(1..99)}", "String", body: "#{string(m, "object", 1)}.to_s[0, length || 3]", arguments: given)
     end
   end
@@ -41,7 +41,7 @@ module Fuzz
   feature "chain with an argument", 3 do
     field do |t, m|
       relation(m) do |text, target|
-        given = [Argument.new(name: "at_least", type: "Integer", values: [1, 2, 3], required: pick([true, false, nil]))]
+        given = [Argument.new(name: "at_least", type: "Integer", samples: [1, 2, 3], required: pick([true, false, nil]))]
         t.field("ranked_#{int(1..99)}", "Integer", body: "#{text}.where(#{target.key.last}: at_least..).count", arguments: given)
       end
     end
@@ -59,7 +59,7 @@ module Fuzz
   feature "list with a limit as argument", 2 do
     field do |t, m|
       relation(m) do |text, target|
-        given = [Argument.new(name: "limit", type: "Integer", values: [0, 1, 2], required: pick([true, false, nil]))]
+        given = [Argument.new(name: "limit", type: "Integer", samples: [0, 1, 2], required: pick([true, false, nil]))]
         t.field("few_#{target.table}_#{int(1..99)}", "[#{target.type.ruby}]", body: "#{text}.limit(limit)", arguments: given, target: target.type, list: true)
       end
     end
@@ -221,7 +221,8 @@ module Fuzz
     end
   end
 
-  feature "dataload_association with a scope", 1.5, known: "issue 16, 2" do
+  # (On Execution::Next a sibling that has loaded the association meanwhile makes graphql-ruby itself forget the scope.)
+  feature "dataload_association with a scope", 1.5, only: :interpreter do
     field do |t, m|
       association = pick(m.associations.select { |it| it.target && it.chains }) or next
       next unless world.options[:dataloader]

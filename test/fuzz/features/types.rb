@@ -57,7 +57,7 @@ module Fuzz
   end
 
   feature "interface", 0.35 do
-    type do |t, m|
+    type do |t, _m|
       unless (interface = world.options[:interface])
         node = Node.new("module Types::Named\n  include GraphQL::Schema::Interface", "end")
         interface = world.options[:interface] = Type.new("Named", node, kind: :interface)
@@ -135,8 +135,8 @@ module Fuzz
   feature "root record", 0.9 do
     root do |query|
       models.reject(&:composite?).each do |m|
-        given = [Argument.new(name: "id", type: pick(%w[ID Integer]), values: [1, 2, 3, 99], required: true)]
-        given[0].values = given[0].values.map(&:to_s) if given[0].type == "ID"
+        given = [Argument.new(name: "id", type: pick(%w[ID Integer]), samples: [1, 2, 3, 99], required: true)]
+        given[0].samples = given[0].samples.map(&:to_s) if given[0].type == "ID"
         query.field(m.name.underscore, m.type.ruby, body: pick(["::#{m.name}.find_by(id: id)", "::#{m.name}.where(id: id).order(:id).first"]), target: m.type, arguments: given)
       end
     end
@@ -145,7 +145,7 @@ module Fuzz
   feature "root that fails", 0.3 do
     root do |query|
       m = pick(models.reject(&:composite?))
-      given = [Argument.new(name: "id", type: "Integer", values: [1, 99], required: true)]
+      given = [Argument.new(name: "id", type: "Integer", samples: [1, 99], required: true)]
       query.field("found_#{m.name.underscore}", m.type.ruby, body: ["::#{m.name}.find(id)", "rescue ActiveRecord::RecordNotFound => e", "raise GraphQL::ExecutionError, e.message.to_s"], target: m.type, arguments: given, fragile: true)
     end
   end
@@ -157,7 +157,7 @@ module Fuzz
   feature "root list with conditions", 0.6 do
     root do |query|
       m = pick(models)
-      given = [Argument.new(name: "limit", type: "Integer", values: [0, 2, 4])]
+      given = [Argument.new(name: "limit", type: "Integer", samples: [0, 2, 4])]
       query.field("certain_#{m.table}", "[#{m.type.ruby}]", body: ["found = ::#{m.name}.where(#{condition(m)})#{narrowing(m)}.order(#{m.order})", "limit ? found.limit(limit) : found"], target: m.type, list: true, arguments: given)
     end
   end
@@ -174,7 +174,7 @@ module Fuzz
       next if !world.options[:current] || world.next? || world.options[:dataloader]
 
       m = pick(models)
-      given = [Argument.new(name: "tenant", type: "Integer", values: [1, 2], required: true)]
+      given = [Argument.new(name: "tenant", type: "Integer", samples: [1, 2], required: true)]
       query.field("of_tenant", "[#{m.type.ruby}]", body: ["Current.tenant = tenant", "Current.viewer = tenant + 10", "::#{m.name}.order(#{m.order})"], target: m.type, list: true, arguments: given)
     end
   end
@@ -187,7 +187,7 @@ module Fuzz
       name = "held_#{m.name.underscore}"
       node = Node.new("field :#{name}, String do\n  argument :id, ID, loads: #{m.type.ruby}, as: :thing, required: false\nend\ndef #{name}(thing: nil) = \"\#{thing&.#{leaf(m)}}\"")
       query.node << node
-      given = [Argument.new(name: "id", type: "ID", values: %w[1 2 99], required: false)]
+      given = [Argument.new(name: "id", type: "ID", samples: %w[1 2 99], required: false)]
       query.fields << Type::Field.new(name: name, arguments: given, feature: Fuzz.feature_now, fragile: true)
       world.options[:loads] = m
     end
