@@ -39,6 +39,11 @@ module Pipeloader
     #: () -> bool
     def executed? = answered? && !(@read.statement.failed? && @read.statement.nameless?)
 
+    # Whether no connection is needed: what the server has answered stays, wherever the server is now.
+    #
+    #: () -> bool
+    def in_hand? = answered? && !@read.statement.failed?
+
     #: () -> String?
     def statement_name = @read.statement.name
 

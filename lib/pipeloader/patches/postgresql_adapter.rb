@@ -333,7 +333,7 @@ module Pipeloader
 
       def pipeloader_pool_full? = @statements.length >= @statements.instance_variable_get(:@statement_limit)
 
-      def pipeloader_in_failed_transaction? = @raw_connection.transaction_status == PG::PQTRANS_INERROR
+      def pipeloader_in_failed_transaction? = @raw_connection&.transaction_status == PG::PQTRANS_INERROR
 
       def pipeloader_drop_surplus(connection)
         return if pipeloader_in_failed_transaction?
@@ -365,6 +365,8 @@ module Pipeloader
       end
 
       def pipeloader_replay(replay, allow_retry, materialize_transactions)
+        return @lock.synchronize { yield replay.over(nil) } if @raw_connection.nil? && replay.in_hand?
+
         pipeloader_host_with_raw_connection(
           allow_retry: allow_retry, materialize_transactions: materialize_transactions
         ) { |connection| yield replay.over(connection) }
