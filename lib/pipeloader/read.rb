@@ -14,7 +14,8 @@ module Pipeloader
             |date_trunc)\b)[a-z_][a-z_0-9$]*+\s*+\(
       |"\s*\(|/\*|--|\bu&|[^\x00-\x7f]
       |\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b
-      |\b(?:current_|localtime|insert|update|delete|merge|into)
+      |\b(?:current_(?:catalog|date|role|schema|time|timestamp|user)|localtime|localtimestamp
+            |insert|update|delete|merge|into)\b
     }xi
 
     # {SQL => whether it is free of all that}: reads come in few shapes, and the pattern takes longer than a look-up.
