@@ -33,9 +33,12 @@ module Pipeloader
 
     # What these call of a value in turn, and Ruby itself does.
     INSIDE = %i[
-      to_s inspect hash eql? == === <=> coerce to_str to_ary to_hash dup length [] []= include? respond_to_missing? method_missing
+      to_s hash eql? == === <=> coerce to_str to_ary to_hash dup length [] []= include? respond_to_missing? method_missing
       gsub! sub! strip! lstrip! rstrip! tr! downcase! upcase! capitalize! delete_suffix! slice!
     ].freeze
+
+    # What makes an Array or a Hash of values: to write that is to call `inspect` of each.
+    COLLECTING = %i[newarray newhash].freeze
 
     # What may be called with one of NAMES in place of a block: `map(&:strip)`.
     ITERATIONS = %i[
@@ -52,7 +55,7 @@ module Pipeloader
     ].to_set.freeze
     JUMPS = %i[jump branchif branchunless branchnil].freeze
     LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
-    private_constant :CLASSES, :NAMES, :INSIDE, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
+    private_constant :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
 
     @rubys = {}
 
@@ -94,8 +97,13 @@ module Pipeloader
         return unless instructions&.straight?
 
         readers = readers(instructions.steps, &)
-        kind.new(host, method, readers, instructions.keywords) if readers&.any? && INSIDE.all? { |it| rubys?(it) }
+        kind.new(host, method, readers, instructions.keywords) if readers&.any? && inside(instructions.steps).all? { |it| rubys?(it) }
       end
+
+      # @return [Array<Symbol>] what the steps' calls may call in turn
+      def inside(steps) = shows?(steps) ? [*INSIDE, :inspect] : INSIDE
+
+      def shows?(steps) = steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
 
       # @return [Array<Symbol>, nil] what is called of the record; nil where anything else happens
       def readers(steps)

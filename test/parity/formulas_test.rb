@@ -269,6 +269,19 @@ class FormulasTest < PlanTest
     end
   end
 
+  # A gem's own `inspect` of one class: a formula that calls none is plain all the same.
+  def test_a_class_with_an_inspect_of_somebody_elses
+    inspect = Time.instance_method(:inspect)
+    formulas = Pipeloader::Formula.instance_variable_get(:@rubys)
+    formulas.clear
+    Time.define_method(:inspect) { "somebody else's" }
+    assert_plan(QUERIES.first, schemas_of(*PLAIN.fetch(:strings)))
+    %i[literals minimum].each { |name| assert_aside(QUERIES.first, schemas_of(*PLAIN.fetch(name)), model: Thing) }
+  ensure
+    Time.define_method(:inspect, inspect)
+    formulas.clear
+  end
+
   def test_models_that_make_their_records_otherwise
     odd = Class.new(Thing) { self.inheritance_column = nil; def self.name = "Odd"; def self.allocate = super().itself }
     odd.reset_column_information
