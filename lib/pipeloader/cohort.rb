@@ -178,11 +178,14 @@ module Pipeloader
         next steps << opaque(key, nodes) if keys.last.include?(key)
         next asked.concat([@partial.link(key)].compact) if steps.empty? && !follows
 
-        steps << Follow.new([], @positions[key]) unless steps.last.is_a?(Follow)
+        steps << Follow.new([], @positions[key]) unless joins?(key, steps.last)
         steps.last.keys << key
       end
       Course.new(asked, steps)
     end
+
+    # Whether it goes with what is followed before it: what is asked for has a step of its own, since it waits.
+    def joins?(key, step) = step.is_a?(Follow) && [key, step.keys.first].none? { |it| @partial.link(it) }
 
     def opaque(key, nodes)
       call = @partial.resolver_call(key)
