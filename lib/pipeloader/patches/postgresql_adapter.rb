@@ -263,7 +263,7 @@ module Pipeloader
       # May evict another name, by a statement of its own. In a transaction that has failed the server would refuse that, and know
       # the name for good: then the new one is dropped, when that is possible.
       def pipeloader_register_statement(sql, name)
-        return (@pipeloader_surplus ||= []) << name if pipeloader_pool_full? && pipeloader_in_failed_transaction?
+        return (@pipeloader_surplus ||= []) << name if pipeloader_pool_full? && pipeloader_takes_no_statement?
 
         @statements[sql_key(sql)] = name
       end
@@ -322,10 +322,10 @@ module Pipeloader
         @pipeloader_gathering = gathering
       end
 
-      # A read that has its answer needs no name any more, if that was evicted since; in a transaction that has failed it can get
-      # none. (ActiveRecord's event wants one.)
+      # A read that has its answer needs no name any more, if that was evicted since; in a transaction that has failed, or
+      # without a connection, it can get none. (ActiveRecord's event wants one.)
       def prepare_statement(sql, binds, connection)
-        answered = Replay === connection && pipeloader_in_failed_transaction? && connection.executed? # rubocop:disable Style/CaseEquality
+        answered = Replay === connection && pipeloader_takes_no_statement? && connection.executed? # rubocop:disable Style/CaseEquality
         return super unless answered
 
         @statements[sql_key(sql)] || connection.statement_name || @statements.next_key
@@ -333,10 +333,10 @@ module Pipeloader
 
       def pipeloader_pool_full? = @statements.length >= @statements.instance_variable_get(:@statement_limit)
 
-      def pipeloader_in_failed_transaction? = @raw_connection&.transaction_status == PG::PQTRANS_INERROR
+      def pipeloader_takes_no_statement? = @raw_connection.nil? || @raw_connection.transaction_status == PG::PQTRANS_INERROR
 
       def pipeloader_drop_surplus(connection)
-        return if pipeloader_in_failed_transaction?
+        return if pipeloader_takes_no_statement?
 
         names, @pipeloader_surplus = @pipeloader_surplus, nil
         connection.query(names.map { |name| "DEALLOCATE #{name}" }.join("; "))
