@@ -97,13 +97,17 @@ module Pipeloader
         return unless instructions&.straight?
 
         readers = readers(instructions.steps, &)
-        kind.new(host, method, readers, instructions.keywords) if readers&.any? && inside(instructions.steps).all? { |it| rubys?(it) }
+        return unless readers&.any? && inside(instructions.steps).all? { |it| rubys?(it) }
+
+        kind.new(host, method, readers, instructions.keywords)
       end
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
       def inside(steps) = shows?(steps) ? [*INSIDE, :inspect] : INSIDE
 
-      def shows?(steps) = steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
+      def shows?(steps)
+        steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
+      end
 
       # @return [Array<Symbol>, nil] what is called of the record; nil where anything else happens
       def readers(steps)
