@@ -26,8 +26,6 @@ module Pipeloader
       def locks=(_count); end
       def give_way = false
       def refused? = false
-      def failed? = true # else no connection is asked for
-      def nameless? = false
 
       def take_replay
         return if @taken

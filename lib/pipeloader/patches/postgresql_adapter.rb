@@ -365,11 +365,13 @@ module Pipeloader
       end
 
       def pipeloader_replay(replay, allow_retry, materialize_transactions)
-        return @lock.synchronize { yield replay.over(nil) } if @raw_connection.nil? && replay.in_hand?
-
         pipeloader_host_with_raw_connection(
           allow_retry: allow_retry, materialize_transactions: materialize_transactions
         ) { |connection| yield replay.over(connection) }
+      rescue ActiveRecord::ConnectionNotEstablished
+        raise unless @raw_connection.nil? && replay.in_hand?
+
+        yield replay.over(nil)
       ensure
         # ActiveRecord takes what it got for a sign of life; but the connection may have died after that read.
         pipeloader_distrust_if_broken
