@@ -220,7 +220,7 @@ module Fuzz
 
     def settle
       I18n.available_locales = %i[en de]
-      ActiveSupport::CurrentAttributes.reset_all
+      ActiveSupport::CurrentAttributes.descendants.each(&:reset)
       I18n.locale = :en
       Time.zone = "UTC"
     end

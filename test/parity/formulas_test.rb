@@ -274,11 +274,13 @@ class FormulasTest < PlanTest
     inspect = Time.instance_method(:inspect)
     formulas = Pipeloader::Formula.instance_variable_get(:@rubys)
     formulas.clear
+    verbose, $VERBOSE = $VERBOSE, nil
     Time.define_method(:inspect) { "somebody else's" }
     assert_plan(QUERIES.first, schemas_of(*PLAIN.fetch(:strings)))
     %i[literals minimum].each { |name| assert_aside(QUERIES.first, schemas_of(*PLAIN.fetch(name)), model: Thing) }
   ensure
     Time.define_method(:inspect, inspect)
+    $VERBOSE = verbose
     formulas.clear
   end
 

@@ -59,10 +59,12 @@ class TimeLimitTest < WireCase
     assert_equal "Timeout on Query.f0", result[:response]["errors"].first["message"]
   end
 
-  def test_handle_timeout_may_disable_it
-    plain, piped = both(disable: true) { |index| index.zero? ? wait_for(71) : wait_for(73) }
-    assert_equal plain[:response], piped[:response]
-    assert_nil piped[:response]["errors"]
+  if GraphQL::Schema::Timeout.method_defined?(:disable_timeout) # graphql 2.5.2 has none
+    def test_handle_timeout_may_disable_it
+      plain, piped = both(disable: true) { |index| index.zero? ? wait_for(71) : wait_for(73) }
+      assert_equal plain[:response], piped[:response]
+      assert_nil piped[:response]["errors"]
+    end
   end
 
   def test_without_a_limit_for_the_query
