@@ -5,17 +5,18 @@ module Pipeloader
   # `connected_to`, CurrentAttributes, time zone, log tags (all in ActiveSupport's execution state), the locale, and
   # whether each query cache is on.
   #
-  # All fibers of a run work on one, the *base*, which is what the response began with. A fiber that parks inside
-  # `Post.unscoped { … }` leaves such a block open: it takes along what it sees, the base is put back to how it is *known*,
-  # at rest, and what was taken is put in again before the fiber goes on. What still differs when a job ends was assigned
-  # for good (`Current.user = …` in a login mutation): it is *settled*, and the jobs that start later, and the code after the
-  # response, find it as they would in a serial run; fibers that had begun before don't.
+  # All fibers of a run work on one, the *base*, which is what the response began with. Between two fibers it is as it is
+  # *known*. A fiber that parks inside `Post.unscoped { … }` leaves such a block open: it takes along what it sees, the base is
+  # put back to how it is known, and what was taken is put in again before the fiber goes on. A difference that is left when a
+  # job ends was assigned (`Current.user = …` in a login mutation), see Assignments.
   #
   # Limit: state that a gem keeps elsewhere, in a `Thread.current[]` of its own, is graphql-ruby's to copy
   # (GraphQL::Dataloader#get_fiber_variables), as with any dataloader.
   class DynamicState
-    # How things are at rest.
+    # How things are between two fibers.
     attr_reader :known
+
+    attr_reader :execution
 
     # What this thread sees.
     #
@@ -33,12 +34,23 @@ module Pipeloader
       @known = known
     end
 
-    # The one for a fiber that begins. (Under a fiber scheduler others go on wherever one waits, and nobody asks us.)
-    def for_a_fiber
+    # The one for a fiber that begins as things were at +start+. Under a fiber scheduler others go on wherever one waits, and
+    # nobody asks us, so that each fiber needs one of its own.
+    #
+    #: (Snapshot) -> DynamicState
+    def for_a_fiber(start)
       return self unless Fiber.current_scheduler
 
-      execution = @known.thaw
-      DynamicState.new(@query_caches, execution, Snapshot.new(execution, @known.locale, @known.cache_flags))
+      execution = start.thaw
+      DynamicState.new(@query_caches, execution, Snapshot.new(execution, start.locale, start.cache_flags))
+    end
+
+    # Between two fibers, things are as they were at +snapshot+ from now on.
+    #
+    #: (Snapshot) -> void
+    def rest_at(snapshot)
+      @known = snapshot
+      install(snapshot)
     end
 
     # Makes it what code on this thread sees, as it was at +snapshot+.
@@ -53,55 +65,56 @@ module Pipeloader
       install_rest(snapshot.locale, snapshot.cache_flags)
     end
 
-    # Called before other code runs on this thread.
+    # Called before other code runs on this thread: puts back how things are known.
     #
-    # @return [Snapshot, nil] what the fiber is to take along; nil if nothing differs
-    def set_aside
-      return if at_rest?
+    # @param rest [Snapshot] of which the fiber has no block open
+    # @return [Snapshot] what the fiber is to take along
+    def set_aside(rest)
+      at_rest = at_rest?(rest)
+      return rest if at_rest && rest.equal?(@known)
 
-      Thread.handle_interrupt(Object => :never) { seen.tap { install(@known) } }
+      Thread.handle_interrupt(Object => :never) { (at_rest ? rest : seen).tap { install(@known) } }
     end
 
-    # A job has ended, which began when things were +known+: what differs is there to stay.
-    def settle(base, known)
-      now = seen unless at_rest?
-      base.count(@execution) unless equal?(base)
-      base.take_over(now, known) if now
-    end
-
-    # Whether code on this thread sees it as it is known: no block is open. (Asked whenever a fiber parks or ends, so without
-    # allocating.)
+    # Whether code on this thread sees it as it was at +rest+: no block is open. Asked whenever a fiber parks or ends, so without
+    # allocating.
     #
-    #: () -> bool
-    def at_rest?
+    #: (Snapshot) -> bool
+    def at_rest?(rest)
       @execution.equal?(ActiveSupport::IsolatedExecutionState.context.active_support_execution_state) &&
-        @known.like?(@execution) && @known.locale == I18n.config.locale && same_cache_flags?
+        rest.like?(@execution) && rest.locale == I18n.config.locale && same_cache_flags?(rest.cache_flags)
     end
-
-    protected
-
-    # Under a fiber scheduler; where all work on the base, all have counted there.
-    def count(execution)
-      execution.each do |key, value|
-        @execution[key] = (@execution[key] || 0) + value if Snapshot.counter?(key, value)
-      end
-    end
-
-    def take_over(now, earlier)
-      install(@known)
-      now.apply_changes_since(earlier, @execution)
-      install_rest(now.locale == earlier.locale ? @known.locale : now.locale,
-                   now.cache_flags == earlier.cache_flags ? @known.cache_flags : now.cache_flags)
-      @known = seen
-    end
-
-    private
 
     # What code on this thread sees now.
+    #
+    #: () -> Snapshot
     def seen
       execution = ActiveSupport::IsolatedExecutionState.context.active_support_execution_state ||= {}
       Snapshot.new(execution, I18n.config.locale, @query_caches.flat_map { |cache| [cache.enabled, cache.dirties] })
     end
+
+    # @return [Snapshot] how +from+ is after the changes that led from +earlier+ to +now+
+    def change(from, earlier, now)
+      outer = DynamicState.current(@query_caches)
+      install(from)
+      now.apply_changes_since(earlier, @execution)
+      install_rest(now.locale == earlier.locale ? from.locale : now.locale,
+                   now.cache_flags == earlier.cache_flags ? from.cache_flags : now.cache_flags)
+      seen
+    ensure
+      outer.install(outer.known)
+    end
+
+    # Adds what was counted in a state of a fiber's own. (Where all work on the base, all have counted there.)
+    #
+    #: (DynamicState) -> void
+    def count(other)
+      other.execution.each do |key, value|
+        @execution[key] = (@execution[key] || 0) + value if Snapshot.counter?(key, value)
+      end
+    end
+
+    private
 
     def install_rest(locale, cache_flags)
       i18n = I18n.config # this fiber's own, or the thread's, depending on Ruby
@@ -113,8 +126,7 @@ module Pipeloader
       end
     end
 
-    def same_cache_flags?
-      flags = @known.cache_flags
+    def same_cache_flags?(flags)
       index = -1
       @query_caches.all? { |cache| cache.enabled == flags[index += 1] && cache.dirties == flags[index += 1] }
     end

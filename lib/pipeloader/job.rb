@@ -90,6 +90,11 @@ module Pipeloader
     #: (Job) -> Integer
     def compare(other) = @loader.pipeloader_depth_first? ? compare_in_depth(other) : compare_in_queue(other)
 
+    # <=> by when a serial run would begin with each. (In depth, a job begins before those that it asks for, and ends after them.)
+    #
+    #: (Job) -> Integer
+    def compare_beginning(other) = @loader.pipeloader_depth_first? ? path <=> other.path : compare_in_queue(other)
+
     protected
 
     def path = @path ||= [*parent&.path, index]

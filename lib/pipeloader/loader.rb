@@ -59,7 +59,6 @@ module Pipeloader
           super(...)
         ensure
           inner.over
-          inner.base.install
         end
       end
     ensure

@@ -91,6 +91,11 @@ module Pipeloader
 
     # @param least [Integer] of how many records on a Preload pays: fewer are read as they are, pipelined
     def read(fiber, least = Coalesced::WORTH)
+      by_state.each { |start, owners| fiber.within(start) { owners.read_together(fiber, least) } }
+    end
+
+    # Reads for all of them, which see the same.
+    def read_together(fiber, least)
       return if @owners.empty?
 
       @link.is_a?(Preload) ? preload(fiber, least) : grow(fiber)
@@ -110,6 +115,15 @@ module Pipeloader
     def resolve(owner) = @cohorts.runtime.evaluate_selection(@link.key, @nodes, owner.result)
 
     private
+
+    # @return [Hash{Snapshot => Owners}] by what they see: one of them may have assigned what the next one's scopes ask for
+    def by_state
+      run = @cohorts.loader.pipeloader_run
+      return { run.base.known => self } unless run.assigned?
+
+      @owners.group_by { |owner| run.start_of(owner.job) }
+             .transform_values { |owners| Owners.new(@cohorts, @link, @nodes, owners) }
+    end
 
     def preload(fiber, least)
       owners = @owners.reject { |owner| @link.leaves?(owner) }

@@ -48,14 +48,14 @@ module Pipeloader
       @loader = loader
       @run = loader.pipeloader_run
       @response = @run.response
-      @base = @run.base
+      @state = FiberState.new(@run)
       FieldPosition.adopt(@run.field_positions)
-      @state = @rested = @job = @cohort = nil
+      @job = @cohort = nil
       @jobs = @without_parking = @uncoalesced = @locks = 0
     end
 
-    # Jobs begin and end with no block of user code open, so what differs from the start is there to stay
-    # (`Current.user = …`) and is handed on to the fibers that start later. See DynamicState.
+    # Jobs begin and end with no block of user code open, so a difference from the start was assigned (`Current.user = …`), and
+    # is seen by the jobs that a serial run would come to later. See Assignments.
     #
     # One job runs inside another where AsyncDataloader isolates a mutation field: not the end of the outer one.
     #
@@ -66,14 +66,14 @@ module Pipeloader
       outer, @job, @cohort = self.job, job, nil
       if (@jobs += 1) == 1
         @without_parking = @uncoalesced = @locks = 0
-        enter
+        @state.enter(self)
       end
       outer
     end
 
     def end_job(outer)
       @run.step
-      leave if (@jobs -= 1).zero?
+      @state.leave(self) if (@jobs -= 1).zero?
       @job = outer
     end
 
@@ -92,13 +92,13 @@ module Pipeloader
       @run.step
       @job, @cohort, @member, @step = nil, cohort, member, step
       @without_parking = @uncoalesced = @locks = 0
-      enter
+      @state.enter(self)
     end
 
     # @param quiet [Boolean] whether no code of the application's has run
     def end_step(quiet)
       @run.step
-      leave unless quiet && @state.equal?(@base)
+      @state.leave(self, quiet)
       @job&.drop
       @job = @cohort = nil
     end
@@ -106,13 +106,12 @@ module Pipeloader
     # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits
     # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.)
     def away(&block)
-      @rested = nil
-      @taken = @state.set_aside || @state.known
+      @state.set_aside
       @run.left(self)
       without_parking { FieldPosition.keep(&block) }
     ensure
       @run.back(self)
-      come_back
+      @state.come_back
     end
 
     # How many locks it holds. With any it doesn't park: siblings that want it would wait for a fiber that waits for them.
@@ -212,7 +211,7 @@ module Pipeloader
     def look_up(wanted)
       return wanted.map { |lookup, keys| lookup.call(keys) } unless parks? && @state.at_rest?
 
-      batches = wanted.map { |lookup, keys| @run.batch(lookup, @known).add(keys) }
+      batches = wanted.map { |lookup, keys| @run.batch(lookup, @state.start).add(keys) }
       @loader.pipeloader_yield
       @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || saturated?
       side_by_side(batches.reject(&:begun?), &:read)
@@ -239,8 +238,16 @@ module Pipeloader
 
     # Somebody is about to write: what was asked for before is read first.
     def catch_up
-      away { @run.catch_up(self) } if @run&.behind?
+      away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
     end
+
+    # A field's resolver has returned, so that no block of user code is open: siblings see what it has assigned before they go on.
+    def settle = @state.settle(self)
+
+    # Yields where this fiber, which must be at rest, sees what +start+ says.
+    #
+    #: [T] (Snapshot) { () -> T } -> T
+    def within(start, &block) = @state.within(start, &block)
 
     # Lets the other fibers go on where this one can't. True if any of them got somewhere.
     def give_way
@@ -295,33 +302,9 @@ module Pipeloader
     def take_batches_along(read)
       return unless @run
 
-      while !read.answered? && @state.at_rest? && (batch = @run.next_batch(@known))
+      while !read.answered? && @state.at_rest? && (batch = @run.next_batch(@state.start))
         batch.read
       end
-    end
-
-    # (The second job in a row of one fiber finds all as the first has left it.)
-    def enter
-      @known = @base.known
-      return if @rested.equal?(@known)
-
-      @state = @base.for_a_fiber
-      @state.install
-    end
-
-    # What is there is the base at rest: what it saw when it parked, unless it left a block open, or another job has settled
-    # something since.
-    def come_back
-      taken, @taken = @taken, nil
-      @state.install(taken) unless @state.equal?(@base) && @base.known.equal?(taken)
-    end
-
-    def leave
-      unless @state.equal?(@base) && @state.at_rest?
-        @state.settle(@base, @known)
-        return @base.install unless @state.equal?(@base)
-      end
-      @rested = @base.known
     end
   end
 

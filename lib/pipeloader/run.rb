@@ -19,6 +19,7 @@ module Pipeloader
       @field_positions = FieldPosition.of_run
       @queued = queued
       @over = false
+      @assignments = nil
       @steps = 0
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
@@ -26,8 +27,31 @@ module Pipeloader
       @deferred = {}.compare_by_identity # Owners that are being gathered
     end
 
-    # It has ended, if by an exception then with fibers that nobody will wake.
-    def over = @over = true
+    # It has ended, if by an exception then with fibers that nobody will wake. What was assigned is seen by the code behind it.
+    def over
+      @over = true
+      @base.rest_at(@assignments.all) if @assignments
+      @base.install
+    end
+
+    # What the job that +fiber+ is about to begin starts from.
+    #
+    #: (ResolverFiber) -> Snapshot
+    def start(fiber) = @assignments ? @assignments.before(fiber.job) : @base.known
+
+    # @return [Snapshot] what +job+ would start from if it began now
+    def start_of(job) = @assignments ? @assignments.before(job) : @base.known
+
+    # Whether any job has assigned something that others see.
+    def assigned? = !@assignments.nil?
+
+    # Takes note of what +job+ has assigned.
+    #
+    # @return [Snapshot] how things are after it, as they are from now on between two fibers
+    def assign(job, earlier, now)
+      @assignments ||= Assignments.new(@base)
+      @assignments.add(job, earlier, now).tap { |after| @base.rest_at(after) }
+    end
 
     def over? = @over
 
@@ -82,8 +106,12 @@ module Pipeloader
     # Reads that for +fiber+, as far as a serial run would have come to it before.
     def catch_up(fiber)
       @deferred.keys.each { |owners| owners.before(fiber.job).read(fiber, 1) } # rubocop:disable Style/HashEachMethods
-      while (batch = next_batch(@base.known))
-        batch.read
+      @batches.keys.each do |known| # rubocop:disable Style/HashEachMethods
+        fiber.within(known) do
+          while (batch = next_batch(known))
+            batch.read
+          end
+        end
       end
     end
 

@@ -11,7 +11,10 @@ module Pipeloader
     module RuntimePlan
       def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object, # rubocop:disable Metrics/ParameterLists
                          arguments, result_name, selection_result, was_scoped, runtime_state)
-        if field && next_selections && !next_selections.empty? && result_name.is_a?(String) && (plans = pipeloader_plans)
+        if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
+          ResolverFiber.current&.settle
+          return super unless (plans = pipeloader_plans)
+
           tree = plans.grow(value, current_type, next_selections, ast_node, context) ||
                  plans.grow_things(value, current_type, next_selections, ast_node, context)
           return set_result(selection_result, result_name, tree, false, is_non_null) if tree

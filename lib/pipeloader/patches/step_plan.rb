@@ -12,7 +12,10 @@ module Pipeloader
       attr_accessor :pipeloader_time_limit
 
       def build_results
-        pipeloader_plan if @post_processors.nil? && @directive_finalizers.nil? && @field_definition.type.unwrap.kind.composite?
+        if @field_definition.type.unwrap.kind.composite?
+          ResolverFiber.current&.settle
+          pipeloader_plan if @post_processors.nil? && @directive_finalizers.nil?
+        end
         super
       end
 

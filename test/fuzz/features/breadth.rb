@@ -92,7 +92,7 @@ module Fuzz
     end
   end
 
-  feature "Current assigned by a field", 0.4, known: "issue 16, 3" do
+  feature "Current assigned by a field", 0.4 do
     field { |t, _| world.options[:current] && !world.next? && !world.options[:dataloader] && t.field("switched_#{int(1..99)}", "Integer", body: "Current.viewer = #{int(1..3)}") }
   end
 

@@ -169,7 +169,7 @@ module Fuzz
     end
   end
 
-  feature "Current assigned by a root field", 0.3, known: "issue 16, 3" do
+  feature "Current assigned by a root field", 0.3 do
     root do |query|
       next if !world.options[:current] || world.next? || world.options[:dataloader]
 

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The dynamic state of one resolver fiber: what its job starts from, what it takes along when it parks, and what it leaves.
+  class FiberState
+    # What the job started from.
+    #
+    #: () -> Snapshot
+    attr_reader :start
+
+    alias inspect to_s
+
+    #: (Run) -> void
+    def initialize(run)
+      @run = run
+      @base = run.base
+      @state = @start = @rest = @rested = @taken = nil
+    end
+
+    # A job begins. (The second one in a row of one fiber finds all as the first has left it.)
+    def enter(fiber)
+      start = @run.start(fiber)
+      settle_in(start) unless @rested.equal?(start)
+    end
+
+    # A job ends. No block of user code is open, so a difference from the start was assigned.
+    #
+    # @param quiet [Boolean] whether no code of the application's has run
+    def leave(fiber, quiet = false) # rubocop:disable Style/OptionalBooleanParameter
+      shared = shared?
+      in_place = shared && @start.equal?(@base.known)
+      return if in_place && quiet
+
+      put_back(fiber, shared) unless in_place && at_rest?
+      @rested = @base.known if shared
+    end
+
+    # As #leave, in the middle of a job.
+    def settle(fiber)
+      return if at_rest?
+
+      now = @state.seen
+      @base.count(@state) unless shared?
+      settle_in(@run.assign(fiber.job, @start, now))
+    end
+
+    # Whether no block of user code is open, and nothing was assigned since the job has begun.
+    def at_rest? = @state.at_rest?(@rest)
+
+    # The fiber parks.
+    def set_aside
+      @rested = nil
+      @taken = @state.set_aside(@rest)
+    end
+
+    # It goes on. All is as it left it, unless a block of its own was open, or another job has assigned something since.
+    def come_back
+      taken, @taken = @taken, nil
+      @state.install(taken) unless shared? && @base.known.equal?(taken)
+    end
+
+    # Yields where the fiber sees what +start+ says.
+    def within(start)
+      return yield if start.equal?(@start)
+
+      outer = @start
+      begin
+        settle_in(start)
+        yield
+      ensure
+        settle_in(outer)
+      end
+    end
+
+    # Yields while the fiber is away, where it may read for others.
+    def between_fibers
+      own = @start, @state, @rest
+      settle_in(@base.known)
+      yield
+    ensure
+      @start, @state, @rest = own
+    end
+
+    private
+
+    # Whether it works on what all fibers do. See DynamicState#for_a_fiber.
+    def shared? = @state.equal?(@base)
+
+    def settle_in(start)
+      @start = start
+      @state = @base.for_a_fiber(start)
+      @rest = shared? ? start : @state.known
+      @state.install(start.equal?(@base.known) ? nil : @rest)
+    end
+
+    def put_back(fiber, shared)
+      now = @state.seen unless at_rest?
+      @base.count(@state) unless shared
+      now ? @run.assign(fiber.job, @start, now) : @base.install(@base.known)
+    end
+  end
+end
