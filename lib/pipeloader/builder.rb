@@ -51,12 +51,14 @@ module Pipeloader
     def compile(list, one)
       names = Array.new(@values.size) { |index| "v#{index}, " }.join
       below = @below.join("\n")
-      eval(<<~RUBY, Builder.nothing, "(pipeloader: a plan)", 1).call(@values) # rubocop:disable Security/Eval
+      code = <<~RUBY
         lambda do |values|
           #{"#{names}= values" unless names.empty?}
           [->(rows, branch, context) { #{below}\n#{list} }, ->(r, branch, context) { #{below}\n#{one} }]
         end
       RUBY
+      # On a fiber of its own, as handlers of TracePoints see it, a debugger's: they may read, and nothing is to park there.
+      Fiber.new(blocking: true) { eval(code, Builder.nothing, "(pipeloader: a plan)", 1) }.resume.call(@values) # rubocop:disable Security/Eval
     end
 
     # @param row [String] the variable that is to have the row, as the others

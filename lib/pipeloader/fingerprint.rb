@@ -7,38 +7,36 @@ module Pipeloader
   # Where it says no, only the Snapshot can tell: nothing (nil, an empty stack) is the same as what isn't there.
   class Fingerprint
     MISSING = Object.new
-    MOST = 200 # checks that are kept
-    private_constant :MISSING, :MOST
+    # What each kind of list is compared by; its names are those of one entry.
+    COMPARISONS = {
+      values: [%w[k v], "v%<i>d.equal?(x[k%<i>d])"],
+      fields: [%w[o n v], "o%<i>d.instance_variable_get(n%<i>d).equal?(v%<i>d)"],
+      empty: [%w[e], "e%<i>d.empty?"],
+      nothing: [%w[h], "h%<i>d.each_value { |value| return false unless value.nil? }"],
+      sizes: [%w[h s], "h%<i>d.size == s%<i>d"],
+      pairs: [%w[h k v], "v%<i>d.equal?(h%<i>d.fetch(k%<i>d, MISSING))"]
+    }.freeze
+    LONGEST = 8 # entries that one check compares; longer lists take several
+    NOTHING_LEFT = ->(_) { true }
 
-    @checks = {}
-
-    class << self
-      # Ruby code for so many of each, without a loop: that takes half.
-      #
-      # @param lists [Array<Array>] keys, values, fields, empty, nothing, sizes, pairs
-      # @return [Proc] (execution) -> bool
-      def check(*lists)
-        sizes = lists.map(&:size)
-        @checks.clear if @checks.size > MOST
-        (@checks[sizes] ||= eval(source(sizes), binding, __FILE__, __LINE__)).call(*lists) # rubocop:disable Security/Eval
+    # Ruby code for so many entries of each, without a loop: that takes half. It is compiled when this file is loaded: on a
+    # resolver's fiber, a debugger would stop to look at it.
+    CHECKS = COMPARISONS.transform_values do |names, comparison|
+      Array.new(LONGEST) do |last|
+        taken = Array.new(last + 1) { |i| names.map { |name| "#{name}#{i}, " } }.join
+        compared = Array.new(last + 1) { |i| format(comparison, i: i) }.join(" && ")
+        code = "->(list, rest) { #{taken}* = list; ->(x) { #{compared} && rest.call(x) } }"
+        eval(code, binding, __FILE__, __LINE__) # rubocop:disable Security/Eval
       end
+    end
+    private_constant :MISSING, :COMPARISONS, :LONGEST, :NOTHING_LEFT, :CHECKS
 
-      private
-
-      # What is compared with has a variable each: k0, k1, …
-      def source(sizes)
-        lists = "kvfensp".each_char.zip(sizes)
-        taken = lists.map { |name, size| "#{Array.new(size) { |i| "#{name}#{i}, " }.join}* = #{name}" }
-        "->(k, v, f, e, n, s, p) { #{taken.join("; ")}; ->(x) { #{comparisons(*sizes).join(" && ")} } }"
-      end
-
-      def comparisons(keys, _values, fields, empty, nothing, sizes, pairs) # rubocop:disable Metrics/ParameterLists
-        ["true", *Array.new(keys) { |i| "v#{i}.equal?(x[k#{i}])" },
-         *Array.new(fields / 3) { |i| "f#{3 * i}.instance_variable_get(f#{(3 * i) + 1}).equal?(f#{(3 * i) + 2})" },
-         *Array.new(empty) { |i| "e#{i}.empty?" },
-         *Array.new(nothing) { |i| "n#{i}.each_value { |value| return false unless value.nil? }" },
-         *Array.new(sizes / 2) { |i| "s#{2 * i}.size == s#{(2 * i) + 1}" },
-         *Array.new(pairs / 3) { |i| "p#{(3 * i) + 2}.equal?(p#{3 * i}.fetch(p#{(3 * i) + 1}, MISSING))" }]
+    # @param lists [Hash{Symbol => Array}] by kind, flat; the last one is compared first
+    # @return [Proc] (execution) -> bool
+    def self.check(lists)
+      lists.inject(NOTHING_LEFT) do |rest, (kind, list)|
+        width = COMPARISONS.fetch(kind).first.size
+        list.each_slice(LONGEST * width).inject(rest) { |after, part| CHECKS[kind][(part.size / width) - 1].call(part, after) }
       end
     end
 
@@ -48,7 +46,6 @@ module Pipeloader
       nils, entries = others.partition { |_, value| value.nil? }
       @size = execution.size
       @counters, @nils = counters.map(&:first), nils.map(&:first)
-      @keys, @values = entries.map(&:first), entries.map(&:last)
       @fields = []  # [#<ScopeRegistry>, :@current_scope, {…}, …]
       @empty = []   # [[], {}, …]
       @nothing = [] # [{"Post" => nil}, …]
@@ -56,8 +53,9 @@ module Pipeloader
       @pairs = []   # [{Current => #<Current>}, Current, #<Current>, …]
       @items = []
       @sure = true
-      @values.each { |value| note(value) }
-      @check = Fingerprint.check(@keys, @values, @fields, @empty, @nothing, @sizes, @pairs)
+      entries.each { |_, value| note(value) }
+      @check = Fingerprint.check(pairs: @pairs, sizes: @sizes, nothing: @nothing, empty: @empty, fields: @fields,
+                                 values: entries.flatten(1))
     end
 
     #: (Hash[Symbol, untyped]) -> bool
