@@ -42,6 +42,7 @@ module Pipeloader
       end
 
       Patches::Locks.install
+      Undivided.install
       schema.singleton_class.prepend(Schema)
       schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce, plan_bytes: plan_bytes }
       schema.pipeloader_field_exact = field_exact
@@ -174,6 +175,7 @@ require "pipeloader/assignments"
 require "pipeloader/run"
 require "pipeloader/outcome"
 require "pipeloader/unloaded"
+require "pipeloader/undivided"
 require "pipeloader/resolver_fiber"
 require "pipeloader/side_by_side"
 require "pipeloader/sketch"

@@ -51,7 +51,7 @@ module Pipeloader
       @state = FiberState.new(@run)
       FieldPosition.adopt(@run.field_positions)
       @job = @cohort = nil
-      @jobs = @without_parking = @uncoalesced = @locks = 0
+      @jobs = @without_parking = @uncoalesced = @locks = @compiled = 0
     end
 
     # Jobs begin and end with no block of user code open, so a difference from the start was assigned (`Current.user = …`), and
@@ -65,7 +65,7 @@ module Pipeloader
       @run.step
       outer, @job, @cohort = self.job, job, nil
       if (@jobs += 1) == 1
-        @without_parking = @uncoalesced = @locks = 0
+        @without_parking = @uncoalesced = @locks = @compiled = 0
         @state.enter(self)
       end
       outer
@@ -91,7 +91,7 @@ module Pipeloader
     def begin_step(cohort, member, step)
       @run.step
       @job, @cohort, @member, @step = nil, cohort, member, step
-      @without_parking = @uncoalesced = @locks = 0
+      @without_parking = @uncoalesced = @locks = @compiled = 0
       @state.enter(self)
     end
 
@@ -117,8 +117,11 @@ module Pipeloader
     # How many locks it holds. With any it doesn't park: siblings that want it would wait for a fiber that waits for them.
     attr_accessor :locks
 
+    # Takes note that its job has had something compiled: a file that is loaded, code that is evaluated.
+    def compiled = @compiled += 1
+
     #: () -> bool
-    def parks? = @without_parking.zero? && @locks.zero?
+    def parks? = @without_parking.zero? && @locks.zero? && !Undivided.handler? && !(@compiled.positive? && Undivided.unfinished?)
 
     def without_parking
       @without_parking += 1
@@ -251,7 +254,7 @@ module Pipeloader
 
     # Lets the other fibers go on where this one can't. True if any of them got somewhere.
     def give_way
-      return false if !parks? || @response.in_new_transaction?
+      return false if !parks? || @response.in_new_transaction? || Undivided.wait?
 
       before = @run.steps
       @loader.pipeloader_yield
@@ -313,7 +316,7 @@ module Pipeloader
     def initialize(response) # rubocop:disable Lint/MissingSuper
       @response = response
       @without_parking = 1
-      @locks = 0
+      @locks = @compiled = 0
     end
 
     def coalesces? = false

@@ -25,6 +25,7 @@ module Pipeloader
       def locks = 0
       def locks=(_count); end
       def give_way = false
+      def compiled = nil
       def refused? = false
 
       def take_replay

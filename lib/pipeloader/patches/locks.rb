@@ -13,7 +13,8 @@ module Pipeloader
     #   schema first uses Pipeloader.)
     #
     # Who holds a lock doesn't park. Who would sleep for a latch, a token or a thread (which may want the connection that a
-    # sibling is parked with) lets the siblings go on first, and sleeps when none of them can.
+    # sibling is parked with) lets the siblings go on first, and sleeps when none of them can. Not so where the wait isn't the
+    # resolver's own, see Undivided.
     #
     # Limits: `File#flock`; a lock that is held over `dataloader.load`, or around the whole `execute` and taken again inside, as
     # under any GraphQL::Dataloader.
@@ -90,7 +91,9 @@ module Pipeloader
         # What went on meanwhile may be what it is waited for, so this returns: a spurious wake-up, which every caller
         # must be prepared for.
         def wait(mutex, timeout = nil)
-          fiber = Thread.current[ResolverFiber::KEY] or return super
+          fiber = Thread.current[ResolverFiber::KEY]
+          return super if fiber.nil? || Undivided.wait?
+
           mutex.unlock
           begin
             others_went_on = fiber.give_way

@@ -1,0 +1,51 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Tells whether the current fiber is in the middle of code that has to be over before a sibling goes on: a handler of a
+  # TracePoint or of a signal, a file that is being loaded, code that is evaluated (a prompt), a subscriber to events. A debugger
+  # waits there for a thread of its own, and half a class is no class.
+  #
+  # Handlers of TracePoints are asked for at each read. To look at the frames takes 30 to 50 µs, so they are looked at where a
+  # fiber would sleep, and at a read only if anything was compiled on this fiber since its job began.
+  #
+  # Limit: a `class_eval` or `instance_eval` of a String is taken for the code around it.
+  module Undivided
+    # A TracePoint that is never enabled: it describes the event whose handler is running, or else itself.
+    PROBE = TracePoint.new(:line) { nil }
+    NO_EVENT = "#<TracePoint:disabled>"
+    # Frames of files being loaded, and of Kernel#eval and Binding#eval.
+    UNFINISHED = ["<top (required)>", "eval"].freeze
+    # Where subscribers are called.
+    SUBSCRIBERS = ActiveSupport::Notifications::Fanout.instance_method(:subscribe).source_location.first
+    private_constant :PROBE, :NO_EVENT, :UNFINISHED, :SUBSCRIBERS
+
+    class << self
+      # Takes note of what is compiled on resolver fibers from now on. (To enable a TracePoint, JIT code is thrown away: once.)
+      def install
+        @compiled ||= TracePoint.new(:script_compiled) { ResolverFiber.current&.compiled }.tap(&:enable)
+      end
+
+      # Whether a TracePoint's handler is running on this fiber.
+      def handler? = PROBE.inspect != NO_EVENT
+
+      # Whether a file is being loaded, or code evaluated.
+      def unfinished? = caller_locations.any? { |frame| UNFINISHED.include?(frame.base_label) }
+
+      # Whether the wait that would begin now is not that of the resolver's own code.
+      def wait?
+        return true if handler? || signal?
+
+        caller_locations.any? { |frame| UNFINISHED.include?(frame.base_label) || frame.path == SUBSCRIBERS }
+      end
+
+      private
+
+      # There Ruby refuses any lock.
+      def signal?
+        Mutex.new.synchronize { false }
+      rescue ThreadError
+        true
+      end
+    end
+  end
+end
