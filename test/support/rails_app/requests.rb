@@ -5,6 +5,12 @@
 
 require "rack/test"
 
+# In development with a debugger at work, as by RUBY_DEBUG_OPEN or once a breakpoint was met.
+if Rails.env.development?
+  require "debug/session"
+  DEBUGGER__.start(no_sigint_hook: true, nonstop: true)
+end
+
 class Requests
   include Rack::Test::Methods
 
