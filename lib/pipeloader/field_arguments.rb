@@ -10,21 +10,25 @@ module Pipeloader
     class << self
       # Whether no code of the application's looks at what the field is given.
       def plain?(field)
-        Host.graphql?(coercion_of(field)) && field.all_argument_definitions.all? { |argument| plain_one?(argument) }
+        Host.graphql_alone?(field.method(:coerce_arguments)) && quiet?(field)
+      end
+
+      # Whether no code of the application's is called for one of the field's arguments.
+      def quiet?(field)
+        quiet = field.instance_variable_get(:@pipeloader_quiet)
+        return quiet unless quiet.nil?
+
+        quiet = field.all_argument_definitions.all? { |argument| plain_one?(argument) }
+        field.instance_variable_set(:@pipeloader_quiet, quiet) unless field.frozen?
+        quiet
       end
 
       private
 
-      # (Behind our own.)
-      def coercion_of(field)
-        method = field.method(:coerce_arguments)
-        method.owner.equal?(Patches::ArgumentPosition) ? method.super_method : method
-      end
-
       def plain_one?(argument)
         leaf = argument.type.unwrap
         argument.loads.nil? && argument.prepare.nil? && argument.validators.empty? &&
-          METHODS.all? { |name| Host.graphql?(argument.method(name)) } &&
+          METHODS.all? { |name| Host.graphql_alone?(argument.method(name)) } &&
           leaf.kind.leaf? && Host.graphql?(leaf.method(:coerce_input))
       end
     end

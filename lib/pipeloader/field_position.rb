@@ -31,19 +31,8 @@ module Pipeloader
         end
       end
 
-      # @param work [Proc] to be done later, on this fiber or another
-      # @return [Proc] that begins at the position that is now
-      def held(work)
-        kept = kept(Fiber[:__graphql_runtime_info] || {})
-        lambda do
-          put_back(kept)
-          work.call
-        end
-      end
-
-      private
-
-      def kept(states) = states.transform_values { |state| ATTRIBUTES.map { |name| state.public_send(name) } }
+      # @return what #put_back makes of any fiber of the run, one that has begun for the same field
+      def current = kept(Fiber[:__graphql_runtime_info] || {})
 
       def put_back(kept)
         states = Fiber[:__graphql_runtime_info] ||= {}.compare_by_identity
@@ -52,6 +41,10 @@ module Pipeloader
           ATTRIBUTES.zip(values) { |name, value| state.public_send(:"#{name}=", value) }
         end
       end
+
+      private
+
+      def kept(states) = states.transform_values { |state| ATTRIBUTES.map { |name| state.public_send(name) } }
     end
   end
 end

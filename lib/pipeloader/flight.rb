@@ -32,6 +32,8 @@ module Pipeloader
     # An abandoned one is over, too: its fiber was parked when the response ended.
     def landed? = @landed || @pilot.abandoned?
 
+    def land = @landed = true
+
     def await(fiber = ResolverFiber.current)
       fiber&.wait_for(self) unless landed?
     end

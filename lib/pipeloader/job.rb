@@ -63,6 +63,9 @@ module Pipeloader
     # Whether +job+ is a part of it, or of a part.
     def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))
 
+    # @return [Array<Job>] itself, and those that it is a part of
+    def with_wholes = part? ? [self, *parent.with_wholes] : [self]
+
     # There is nothing to be done.
     def drop = @work = nil
 

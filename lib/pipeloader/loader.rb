@@ -15,11 +15,17 @@ module Pipeloader
     private_constant :TAKES_OBJECTS
 
     NO_JOBS = [].freeze
-    # What is appended on this fiber, see #pipeloader_do_here.
+    # What is appended on this fiber, see #pipeloader_collect.
     WORK = :pipeloader_work
     # Where graphql-ruby keeps what a fiber works for.
     MULTIPLEX = :__graphql_current_multiplex
-    private_constant :NO_JOBS, :WORK, :MULTIPLEX
+    # Takes the place of what is collected.
+    module AtOnce
+      def self.<<(work) = work.call
+
+      def self.empty? = true
+    end
+    private_constant :NO_JOBS, :WORK, :MULTIPLEX, :AtOnce
 
     @classes = {}
 
@@ -82,17 +88,41 @@ module Pipeloader
       @pending_jobs.unshift(@pending_jobs.pop) if pipeloader_queues?
     end
 
-    # What is appended inside the block, for the arguments of +field+, is done when it ends: here, or by jobs if there are several
-    # that may read.
-    def pipeloader_do_here(field)
-      Thread.current[WORK] = work = []
-      yield
-      Thread.current[WORK] = nil
-      return work.each(&:call) if work.one? || field.arguments_statically_coercible?
+    # Does what is appended inside the block when that ends.
+    def pipeloader_do_here(&block) = pipeloader_collect(&block).each(&:call)
 
-      work.each { |one| append_job(&FieldPosition.held(one)) }
+    # The same, so that what is read becomes one burst.
+    def pipeloader_do_side_by_side(&block) = ArgumentGroup.new(self, pipeloader_collect(&block)).call
+
+    # Keeps what is appended inside the block.
+    #
+    # @return [Array<#call>]
+    def pipeloader_collect(work = [])
+      outer, Thread.current[WORK] = Thread.current[WORK], work
+      yield
+      work
     ensure
+      Thread.current[WORK] = outer
+    end
+
+    def pipeloader_collects? = !Thread.current[WORK].nil?
+
+    # Does what the block around has appended so far.
+    def pipeloader_do_collected
+      return if (work = Thread.current[WORK]).nil? || work.empty?
+
       Thread.current[WORK] = nil
+      ArgumentGroup.new(self, work.shift(work.size)).call
+    ensure
+      Thread.current[WORK] = work
+    end
+
+    # Does what is appended inside the block where it is.
+    def pipeloader_at_once
+      outer, Thread.current[WORK] = Thread.current[WORK], AtOnce
+      yield
+    ensure
+      Thread.current[WORK] = outer
     end
 
     # The rest of a Cohort, which this fiber is about to begin with.
@@ -116,9 +146,13 @@ module Pipeloader
       job.drop
     end
 
-    # AsyncDataloader doesn't queue this block by `append_job`.
+    # AsyncDataloader doesn't queue this block by `append_job`. An argument's parts are isolated from nothing.
     def run_isolated(&block)
-      super { pipeloader_job(block).call }
+      return super { pipeloader_job(block).call } unless ArgumentGroup.under_way?(self)
+
+      result = nil
+      pipeloader_do_side_by_side { result = yield }
+      result
     end
 
     def yield(*)
@@ -138,7 +172,7 @@ module Pipeloader
     # A new fiber starts unmarked: graphql-ruby hands the spawning fiber's variables on, and a manager fiber
     # that believed it could park would never terminate.
     def get_fiber_variables
-      super.tap { |variables| [ResolverFiber::KEY, WORK].each { |key| variables.delete(key) } }
+      super.tap { |variables| [ResolverFiber::KEY, ArgumentGroup::KEY, WORK].each { |key| variables.delete(key) } }
     end
 
     # How many jobs nobody has begun.

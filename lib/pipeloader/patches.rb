@@ -13,7 +13,8 @@ module Pipeloader
         GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers) if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
-        GraphQL::Schema::Field.prepend(FieldSelects, ArgumentPosition)
+        GraphQL::Schema::Field.prepend(FieldSelects)
+        install_arguments
         GraphQL::Schema::Object.extend(FieldExact)
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
@@ -28,6 +29,20 @@ module Pipeloader
           require "pipeloader/patches/sqlite3_adapter"
           prepend(SQLite3Adapter)
         end
+      end
+
+      def install_arguments
+        GraphQL::Schema::Field.prepend(ArgumentPosition)
+        GraphQL::Schema::Argument.prepend(ArgumentTurn)
+        GraphQL::Schema::InputObject.singleton_class.prepend(InputPosition)
+        GraphQL::Schema::Member::HasArguments::ArgumentObjectLoader.prepend(LoadTurn)
+        GraphQL::Execution::Interpreter::ArgumentsCache.prepend(SharedArguments)
+        return unless defined?(GraphQL::Execution::LoadArgumentStep)
+
+        GraphQL::Execution::InputValues.prepend(StepArguments)
+        GraphQL::Execution::LoadArgumentStep.prepend(StepTurn)
+        GraphQL::Schema::Argument.prepend(StepPreparation)
+        GraphQL::Schema::InputObject.prepend(StepInput)
       end
 
       def install_on_active_record
@@ -108,6 +123,7 @@ require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
 require "pipeloader/patches/field_selects"
 require "pipeloader/patches/argument_position"
+require "pipeloader/patches/step_arguments"
 require "pipeloader/patches/runtime_witness"
 require "pipeloader/patches/step_witness"
 require "pipeloader/patches/runtime_projection"
