@@ -931,7 +931,89 @@ class ErrorsTest < AnswerTest
     assert_equal 40, piped["errors"].count { |error| error["message"].include?("current transaction is aborted") }
   end
 
+  # Where nobody rescues, the exception that leaves is a statement's, as serially, and not what it did to the transaction: whether
+  # the field that is too late comes before the one that failed or behind it, has siblings, or is an object's of a list.
+  def test_in_a_transaction_escaping
+    { "{ bad }" => 0, "{ fine bad other }" => 0, "{ late bad }" => 0, "{ late fine bad other }" => 0, "{ users { posts { title } } bad }" => 0,
+      "{ users { late } bad }" => 0, "{ users { name late } late with(id: 2) bad other }" => 0, "{ bad late }" => 0, "{ with(id: 1) bad }" => 0 }.each do |query, number|
+      error = assert_same_error_in_a_transaction(query, Escaping.schemas)
+      assert_instance_of PG::DivisionByZero, error.cause, query
+      assert_match(/> #{number}\)/, error.sql, query)
+    end
+  end
+
+  # An application's own exception, and one that is said by a transaction that the application has heard of.
+  def test_in_a_transaction_escaping_otherwise
+    assert_same_error_in_a_transaction "{ late boom bad }", Escaping.schemas
+    assert_same_error_in_a_transaction "{ rescued late boom }", Escaping.schemas
+    assert_same_error_in_a_transaction "{ rescued fine boom }", Escaping.schemas
+  end
+
+  # A limit: serially it is the earlier field's. Its second read was never run: the transaction was aborted by then.
+  def test_in_a_transaction_escaping_where_both_would_fail
+    plain, piped = Escaping.schemas.map { |schema| escaping_in_a_transaction(schema, "{ lateBad bad }") }
+    assert_equal [PG::DivisionByZero] * 2, [plain, piped].map { |error| error.cause.class }
+    assert_equal ["> 1)", "> 0)"], [plain, piped].map { |error| error.sql.last(4) }
+  end
+
+  # What leaves `execute` in a transaction that was open before.
+  class Escaping < Schemas::Query
+    graphql_name "Query"
+
+    class User < Schemas::User
+      graphql_name "EscapingUser"
+      field :late, String
+      def late = [object.posts.to_a.size, ::Comment.where(commenter_id: object.id).count].inspect
+    end
+
+    field :users, [User]
+    %i[bad other late late_bad fine rescued boom].each { |name| field name, String }
+    field(:with, String) { argument :id, Integer }
+
+    def bad = failing(0)
+    def other = ::Tag.order(:id).pluck(:name).first
+    def fine = ::Post.find(1).title
+    def late = "#{::Post.find(2).title} #{::Comment.find(1).body}"
+    def late_bad = "#{::Post.find(2).title} #{failing(1)}"
+    def with(id:) = "#{::Post.find(id).title} #{::Comment.find(id).body}"
+    def boom = raise(ArgumentError, "boom #{::Post.find(3).title.size.positive?}")
+
+    def rescued
+      failing(2)
+    rescue ActiveRecord::StatementInvalid
+      "rescued"
+    end
+
+    def self.schemas
+      [false, true].map do |piped|
+        Class.new(GraphQL::Schema) do
+          query Escaping
+          use Pipeloader if piped
+        end
+      end
+    end
+
+    private
+
+    def failing(number) = ::Post.where("1 / (likes - likes) > #{number}").pluck(:title).first
+  end
+
   private
+
+  def assert_same_error_in_a_transaction(query, schemas)
+    plain, piped = schemas.map { |schema| escaping_in_a_transaction(schema, query) }
+    assert_equal(*[plain, piped].map { |error| [error.class, error.message, error.cause.class, (error.sql if error.respond_to?(:sql))] }, query)
+    piped
+  end
+
+  def escaping_in_a_transaction(schema, query)
+    in_rolled_back_transaction do
+      schema.execute(query)
+      flunk "nothing left #{query}"
+    rescue StandardError => e
+      e
+    end
+  end
 
   def assert_same_answer_in_a_transaction(query)
     plain, piped = Schemas.pair.map { |schema| in_rolled_back_transaction { schema.execute(query).to_h } }

@@ -115,7 +115,7 @@ module Pipeloader
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
-      singly = statements_for(in_order(unanswered, connection))
+      singly = statements_for(@ordered = in_order(unanswered, connection))
       return if singly.empty?
 
       statements = coalesce(singly, connection)
@@ -222,15 +222,24 @@ module Pipeloader
     end
 
     def deliver(statements, connection)
+      failed = statements.find(&:failed?) if connection.transaction_status == PG::PQTRANS_INERROR
+      response.aborted_by ||= failed.reads.first.job if failed && !failed.follow_up?
       statements.each do |statement|
         next unless statement.answered?
 
-        # In a transaction that it ended, a failure is the first read's only: an equal one that came after finds the
-        # transaction aborted, and is sent again to hear that.
-        alone = statement.failed? && connection.transaction_status == PG::PQTRANS_INERROR
-        reads = alone ? statement.reads.first(1) : statement.reads
+        reads = failed ? before_abort(statement, failed) : statement.reads
         reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
       end
+    end
+
+    # In a transaction that +failed+ has ended, a failure is the first read's only, and an answer that of those that were asked
+    # for before. An equal read that came after finds the transaction aborted, and is sent again to hear that.
+    def before_abort(statement, failed)
+      return statement.reads if statement.reads.size == 1
+      return statement.reads.first(1) if statement.failed?
+
+      last = @ordered.index(failed.reads.first)
+      statement.reads.select { |read| @ordered.index(read) < last }
     end
 
     def tally(pipeline, statements)

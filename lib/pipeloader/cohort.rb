@@ -158,7 +158,7 @@ module Pipeloader
       quiet = step.call(self, member)
     rescue StandardError => e
       # As in a Job.
-      fiber.await_turn unless e.is_a?(::Timeout::Error)
+      fiber.await_turn_of(e)
       raise
     ensure
       fiber.end_step(quiet)

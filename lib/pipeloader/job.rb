@@ -32,7 +32,7 @@ module Pipeloader
         @work.call
       rescue StandardError => e
         # Of several that would leave the response it is the first. (What ends a response from outside doesn't wait.)
-        fiber.await_turn unless e.is_a?(::Timeout::Error)
+        fiber.await_turn_of(e)
         raise
       ensure
         @work = nil

@@ -197,6 +197,9 @@ module Pipeloader
       @loader.pipeloader_yield until @run.turn?(job) || saturated?
     end
 
+    # As #await_turn, for an exception that is about to leave the response.
+    def await_turn_of(error) = @run.await_turn_of(error, self)
+
     # Yields each of +values+, so that what they read is one burst. (Inside a block that others wouldn't see, a field extension's
     # `Current.set { yield }` say, one after the other.)
     #
@@ -237,6 +240,15 @@ module Pipeloader
       let_others_go_on(PATIENCE) { flight.landed? }
     ensure
       @waiting_for = nil
+    end
+
+    # Until the block says so, or nobody has got on for so many turns.
+    def let_others_go_on(turns = PATIENCE)
+      steps, idle = @run.steps, 0
+      until yield || idle == turns
+        @loader.pipeloader_yield
+        idle = steps == (steps = @run.steps) ? idle + 1 : 0
+      end
     end
 
     # Somebody is about to write: what was asked for before is read first.
@@ -289,15 +301,6 @@ module Pipeloader
     def let_others_gather(read)
       @loader.pipeloader_yield
       let_others_go_on(1) { read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?) }
-    end
-
-    # Until the block says so, or nobody has got on for so many turns.
-    def let_others_go_on(turns)
-      steps, idle = @run.steps, 0
-      until yield || idle == turns
-        @loader.pipeloader_yield
-        idle = steps == (steps = @run.steps) ? idle + 1 : 0
-      end
     end
 
     # Reads the batches that are left, so that they are in this level, for those who see what this fiber does: not if a block is

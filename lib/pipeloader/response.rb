@@ -23,6 +23,9 @@ module Pipeloader
     # The thread, or under :fiber isolation the fiber, that began the response: to ActiveRecord, all fibers are this one.
     attr_reader :context
 
+    # The Job whose read has aborted a transaction that was open before; nil if none has, or a source's or a mere fiber's.
+    attr_accessor :aborted_by
+
     # Query caches that exist when the response begins, one per connection pool.
     attr_reader :query_caches
 

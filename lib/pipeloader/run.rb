@@ -120,11 +120,27 @@ module Pipeloader
 
     def release(holder) = @reserved.delete(holder)
 
+    # Returns in the turn of +fiber+, of which +error+ is about to leave the response. That an outer transaction is aborted is no
+    # news of this field's where a later field's read has done it: that one's exception leaves before, as it would have serially.
+    #
+    #: (StandardError, ResolverFiber) -> void
+    def await_turn_of(error, fiber)
+      return if error.is_a?(::Timeout::Error)
+
+      fiber.await_turn
+      cause = @response.aborted_by
+      return unless cause && error.cause.is_a?(PG::InFailedSqlTransaction)
+      return unless fiber.job && fiber.parks? && fiber.job.compare(cause).negative?
+
+      (@aside ||= {}.compare_by_identity)[fiber.job] = true
+      fiber.let_others_go_on { cause.finished? || fiber.saturated? }
+    end
+
     # True if nothing that is unfinished comes before +job+, the one that is running; but for what waits for it.
     def turn?(job)
       @line ||= unfinished(job)
       @line.pop while @line.last&.finished?
-      first = @line.reverse_each.find { |other| !other.finished? && !other.waits_for?(job) }
+      first = @line.reverse_each.find { |other| !other.finished? && !other.waits_for?(job) && !@aside&.key?(other) }
       first.nil? || first.compare(job) >= 0
     end
 

@@ -5,6 +5,9 @@ module Pipeloader
   #
   # It is answered when its Sync has come back and not before: a server that dies in between undoes what it has shown.
   class Statement
+    # SQLSTATE of "current transaction is aborted".
+    ABORTED = "25P02"
+
     # SQLSTATE of "prepared statement … does not exist", and of a plan whose result type has changed.
     LOST = "26000"
     CHANGED = "0A000"
@@ -143,6 +146,9 @@ module Pipeloader
     def answered? = @answered
 
     def failed? = !@error.nil? || !sqlstate.nil?
+
+    # Whether it only says that the transaction has been aborted before.
+    def follow_up? = sqlstate == ABORTED
 
     # Whether it was answered, and its reads weren't.
     def spoiled? = false

@@ -119,6 +119,28 @@ class NetworkTest < WireCase
     assert_pool_sound(Gated.connection_pool)
   end
 
+  # A limit: a sibling that takes longer than that before it reads, ends what is gathered before it. Serially that is sent by then.
+  def test_idle_in_transaction_session_timeout_while_a_sibling_works
+    plain, piped = [false, true].map do |with|
+      connect_gated
+      outcomes = Gated.transaction do
+        connection = Gated.lease_connection
+        pid = raw(connection).backend_pid
+        connection.execute("SET idle_in_transaction_session_timeout = '2s'")
+        resolve(with, 2) do |index|
+          await_gone(pid) if index == 1
+          READS[index].call
+        end
+      rescue ActiveRecord::ActiveRecordError # (COMMIT)
+        outcomes
+      end
+      release
+      outcomes.map { |outcome| outcome.is_a?(Failure) ? outcome.class_name : outcome }
+    end
+    assert_equal [ANSWERS.first, "ActiveRecord::ConnectionFailed"], plain
+    assert_equal ["ActiveRecord::ConnectionFailed"] * 2, piped
+  end
+
   # -- TLS -------------------------------------------------------------------------------------------------------------
 
   def test_tls

@@ -67,6 +67,29 @@ class StatementsTest < WireCase
     end
   end
 
+  # In an open transaction a forgotten name can't be repaired. A read by that name hears of it, also when the transaction is
+  # aborted; a read that prepares a name hears that the transaction is aborted.
+  [[0], [1], [0, 1]].each do |known|
+    [[0, 1, 2], [2, 1, 0], [1, 1, 0, 0], [2, 0, 1, 2]].each do |read|
+      define_method(:"test_names_#{known.join}_are_forgotten_in_a_transaction_that_reads_#{read.join}") do
+        outcomes = assert_alike do |piped|
+          connect_gated
+          rolled_back do
+            known.each { |number| numbered(number) }
+            Gated.with_connection { |connection| connection.execute("DEALLOCATE ALL") }
+            resolve(piped, read.size) { |index| numbered(read[index]) }
+          end
+        end
+        assert_includes outcomes.grep(Failure).map(&:sqlstate), "26000"
+      end
+    end
+  end
+
+  def numbered(number)
+    bind = ActiveRecord::Relation::QueryAttribute.new("n", 1, ActiveModel::Type::Integer.new)
+    Gated.with_connection { |connection| connection.select_all("SELECT $1::int + #{number}", nil, [bind], preparable: true).rows.first.first }
+  end
+
   # -- eviction --------------------------------------------------------------------------------------------------------
 
   # What is evicted is registered again, in the same response: in a transaction, after an error, by a repair.
