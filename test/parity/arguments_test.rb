@@ -29,6 +29,13 @@ class ArgumentsTest < PipeloaderTest
     def prepare = [to_h.transform_values { |it| it.is_a?(::Post) ? it.title : it }, self[:other]&.likes]
   end
 
+  class Seen < GraphQL::Schema::InputObject
+    graphql_name "ArgumentsSeen"
+    argument :post_id, ID, loads: Schemas::Post, required: false
+    argument :other_id, ID, loads: Schemas::Post, required: false, as: :other
+    def prepare = to_h.transform_values { |it| it.is_a?(::Post) ? it.title : it }
+  end
+
   module Fields
     def self.included(type)
       type.class_eval do
@@ -45,6 +52,10 @@ class ArgumentsTest < PipeloaderTest
         field :wide, String do
           argument :in, Wide
           argument :post_id, GraphQL::Types::ID, loads: Schemas::Post, required: false
+        end
+        field :seen, String do
+          argument :in, Seen
+          argument :deep, Deep, required: false, prepare: ->(deep, _) { deep.to_h.map { |key, it| [key, it.is_a?(::Post) ? it.title : it] } }
         end
         field(:thorough, String) { argument :in, Thorough }
         field(:thoroughs, String) { argument :in, [Thorough] }
@@ -65,6 +76,7 @@ class ArgumentsTest < PipeloaderTest
 
     def thorough(in:) = told(binding.local_variable_get(:in)).inspect
     alias thoroughs thorough
+    def seen(in:, deep: nil) = [told(binding.local_variable_get(:in)), deep].inspect
 
     def prepared(one:, two:) = [one, two].inspect
 
@@ -193,6 +205,25 @@ class ArgumentsTest < PipeloaderTest
   def test_prepared_by_methods
     ["{ thorough(in: { postId: 1, otherId: 2 }) }", "{ thorough(in: { postId: 99, otherId: 98 }) count }", "{ thorough(in: { otherId: 2 }) }",
      "{ thoroughs(in: [{ postId: 1 }, { postId: 2, otherId: 3 }]) }", "{ thoroughs(in: [{ postId: 1 }, { postId: 99, otherId: 3 }]) }"].each { |text| assert_alike text }
+  end
+
+  # By what comes behind all loads of an input object.
+  def test_seen_when_loaded
+    ["{ seen(in: { postId: 1, otherId: 2 }) }", "{ seen(in: { otherId: 2 }, deep: { otherId: 3, postId: 1, shout: \"x\" }) }",
+     "{ seen(in: { postId: 1, otherId: 99 }, deep: { postId: 98 }) count }"].each { |text| assert_alike text }
+  end
+
+  # The first argument is the last to be there, and the second fails without a read.
+  def test_that_end_in_another_order
+    slow = lambda do |id|
+      raise ActiveRecord::RecordNotFound.new("none", "Post", "id", id) if id.to_i > 90 && id.to_i.odd?
+
+      ::Comment.find(id.to_i % 10) && ::Comment.where(post_id: id).count && ::Post.find(id)
+    end
+    ["{ pair(firstId: 92, secondId: 91) count }", "{ pair(firstId: 2, secondId: 91) }", "{ many(postIds: [92, 91]) }", "{ wide(in: { postId: 92, postIds: [2, 91] }, postId: 93) }",
+     "{ a: pair(firstId: 92, secondId: 94) b: pair(firstId: 91, secondId: 93) }", "{ wide(in: { deep: { postId: 92, otherId: 91 } }) mustPair(firstId: 92, secondId: 91) }"].each do |text|
+      assert_alike text, schemas(find: slow)
+    end
   end
 
   def test_unauthorized
