@@ -264,6 +264,7 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/cancel_request"
   require "pipeloader/schedule"
   require "pipeloader/pipeline"
+  require "pipeloader/wording"
   require "pipeloader/lookup"
   require "pipeloader/record_lookup"
   require "pipeloader/chain_lookup"

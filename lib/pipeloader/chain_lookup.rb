@@ -6,6 +6,7 @@ module Pipeloader
   class ChainLookup < Lookup
     # What may be called of an association before anything is read; besides, what a model declares by `scope`.
     QUERIES = %i[where rewhere not order reorder limit offset distinct joins left_joins left_outer_joins].freeze
+    JOINS = %i[joins left_joins left_outer_joins].freeze
     # What comes of it; the rest changes what becomes of the rows, or when they are asked for.
     CLAUSES = %i[where order reordering limit offset distinct unscope references joins left_outer_joins].freeze
     # What one record is asked for by => how many arguments it may have
@@ -18,7 +19,7 @@ module Pipeloader
     # Sets of arguments that are kept, and what of. (What is equal of others, may differ: Hashes by their order, times by zone.)
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :CLAUSES, :SINGLE, :INSIDE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :JOINS, :CLAUSES, :SINGLE, :INSIDE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # Whether +chain+ ends with a question for one record.
     def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
@@ -76,10 +77,31 @@ module Pipeloader
     # One that is declared by `scope`.
     def scope?(name) = @model.respond_to?(name) && @model.method(name).source_location&.first == SCOPES
 
-    # A scope may say something else the next time.
-    def scopes = (super if @queries.all? { |call| QUERIES.include?(call.name) })
+    # Whether what it calls may say something else the next time: scopes do, and those of what is joined.
+    def changing?
+      return @changing if defined?(@changing)
 
-    def by_key?(_scopes) = false
+      @changing = @queries.any? { |call| !QUERIES.include?(call.name) || JOINS.include?(call.name) }
+    end
+
+    # (A scope may look at the relation that it is called on: it's the one of which the statement is made.)
+    def said(connection)
+      said = super
+      changing? ? [said, Wording.new(connection.visitor).relation(asked_of(base(said).spawn)).all] : said
+    end
+
+    # @param said [Array] by all that isn't called
+    # @return [ActiveRecord::Relation] the association's, kept for the next time
+    def base(said)
+      known, base = @base
+      return base if known.eql?(said)
+
+      base = relation_with(ActiveRecord::StatementCache::Substitute.new)
+      @base = [said, base].freeze
+      base
+    end
+
+    def by_key?(_said) = false
 
     # (With other arguments it may be another text.)
     def prepares?(sql) = @arguments.nil? && super

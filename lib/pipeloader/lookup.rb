@@ -35,7 +35,12 @@ module Pipeloader
 
     # Sets of columns for which an association keeps its lookups.
     SETS = 100
-    private_constant :SETS
+
+    # How many statements one keeps: scopes may say something else for each tenant, or each second.
+    KEPT = 16
+    # Nobody is asked.
+    NOTHING = [].freeze
+    private_constant :SETS, :KEPT, :NOTHING
 
     class << self
       # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
@@ -86,6 +91,7 @@ module Pipeloader
       @projection = projection
       @model = projection.model
       @type = Lookup.key_type(reflection)
+      @kept = {} # {hash of what scopes say => [that, Asked]}
     end
 
     # Whether its keys are of the type that they were of.
@@ -126,9 +132,11 @@ module Pipeloader
 
     # SQL whose first parameter is the keys, the other binds, whether it may be prepared, and where in a row the owner's key is.
     Asked = Struct.new(:sql, :binds, :preparable, :at) do
-      def constant? = binds.all? { |bind| AssociationRead.constant_type?(bind) }
+      # (`where("score > ?", 3)` has values for binds.)
+      def constant? = binds.all? { |bind| VALUES.include?(bind.class) || AssociationRead.constant_type?(bind) }
     end
-    private_constant :Asked
+    VALUES = [Integer, Float, BigDecimal, TrueClass, FalseClass, NilClass, String].freeze
+    private_constant :Asked, :VALUES
 
     private
 
@@ -150,33 +158,45 @@ module Pipeloader
     def arel_of(relation) = (@projection.narrow(relation).arel if @projection.narrows?(relation))
 
     # Whether an owner's key is all that is asked of a row, and there is one for each.
-    def by_key?(scopes)
-      scopes == [] && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.include?(@type) &&
+    def by_key?(said)
+      said.empty? && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.include?(@type) &&
         key_column == @model.primary_key
     end
 
     def key_column = @reflection.chain.last.join_primary_key
 
-    # What scopes say: they are blocks, and may say something else the next time. Default scopes aren't asked (nil: they may).
-    def scopes
-      return if @reflection.chain.any? { |link| link.klass.scope_attributes? }
+    # What scopes say now: they are blocks, and may say something else the next time.
+    #
+    # @return [Array] to be compared by #eql?
+    def said(connection)
+      asked = @reflection.chain.select { |link| link.scopes.any? || link.klass.scope_attributes? }
+      everywhere = @model.global_current_scope
+      return NOTHING if asked.empty? && everywhere.nil?
 
-      @reflection.chain.flat_map { |link| link.scopes.map { |scope| link.klass.unscoped.instance_exec(&scope)&.values } }
+      wording = asked.each_with_object(Wording.new(connection.visitor)) { |link, it| it.link(link) }
+      wording.relation(everywhere) if everywhere
+      wording.all
     end
 
     # @return [Asked]
     def statement(connection)
-      scopes, statement = @kept # (of one thread, while another one keeps its own)
-      now = self.scopes
-      return statement if statement && now && scopes == now
+      said = said(connection)
+      known, statement = @kept[said.hash]
+      return statement if known.eql?(said)
 
-      statement = by_key?(now) ? for_keys(connection) : for_each_key(connection)
-      @kept = [now, (statement if statement.constant?)].freeze
+      statement = by_key?(said) ? for_keys(connection) : for_each_key(connection)
+      keep(said, statement) if statement.constant? && said.eql?(said(connection))
       statement
     rescue ActiveRecord::ActiveRecordError, Unfit
       raise
     rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
-      raise Coercion.verdict(e) { [self.scopes, arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new))] }
+      raise Coercion.verdict(e) { [said(connection), arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new))] }
+    end
+
+    # (Scopes have been asked again for the statement, and once more after it: what says something else each time isn't kept.)
+    def keep(said, statement)
+      @kept.clear if @kept.size >= KEPT
+      @kept[said.hash] = [said.freeze, statement].freeze
     end
 
     def for_keys(connection)
@@ -193,7 +213,7 @@ module Pipeloader
       at, more = binds.each_index.select { |index| binds[index].respond_to?(:value) && binds[index].value.equal?(key) }
       raise Unfit if at.nil? || more # its scope has unscoped it, or asks for it besides
 
-      others = binds.reject.with_index { |_, index| index == at }
+      others = binds.reject.with_index { |_, index| index == at }.map { |bind| bind.is_a?(String) ? bind.dup.freeze : bind }
       Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), others, preparable || prepares?(sql), -1)
     end
 
