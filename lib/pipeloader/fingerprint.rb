@@ -53,7 +53,7 @@ module Pipeloader
       @pairs = []   # [{Current => #<Current>}, Current, #<Current>, …]
       @items = []
       @sure = true
-      entries.each { |_, value| note(value) }
+      entries.each { |key, value| note(value) unless Snapshot.collection?(key) }
       @check = Fingerprint.check(pairs: @pairs, sizes: @sizes, nothing: @nothing, empty: @empty, fields: @fields,
                                  values: entries.flatten(1))
     end

@@ -56,7 +56,12 @@ module Pipeloader
 
     # Counts up in every job that reads: no block of anybody's.
     COUNTER = "active_record_"
-    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER
+    # Lists to which events are added by whoever reads: ActionDispatch::ServerTiming's, which is on in development.
+    COLLECTIONS = %i[action_dispatch_server_timing_events].freeze
+    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS
+
+    # Whether the value is one list for all, however it grows.
+    def self.collection?(key) = COLLECTIONS.include?(key)
 
     def self.counter?(key, value) = value.is_a?(Numeric) && key.start_with?(COUNTER)
 
@@ -67,8 +72,8 @@ module Pipeloader
     def initialize(execution, locale, cache_flags)
       @locale = locale
       @cache_flags = cache_flags
-      @entries = execution.reject { |key, value| Snapshot.counter?(key, value) || blank?(value) }
-                          .transform_values { |value| keep(value) }
+      @entries = execution.reject { |key, value| Snapshot.counter?(key, value) || nothing?(key, value) }
+                          .to_h { |key, value| [key, Snapshot.collection?(key) ? value : keep(value)] }
       @instances = instances_in(execution).to_h
       @attributes = @instances.transform_values { |instance| attributes_of(instance).dup }
     end
@@ -122,7 +127,7 @@ module Pipeloader
     def compare(execution)
       matched = 0
       execution.each do |key, value|
-        next if (was = @entries[key]).nil? && (Snapshot.counter?(key, value) || blank?(value))
+        next if (was = @entries[key]).nil? && (Snapshot.counter?(key, value) || nothing?(key, value))
         return false if was.nil? || !same?(value, was)
 
         matched += 1
@@ -206,6 +211,9 @@ module Pipeloader
       others.each { |name, was| return false unless same?(object.instance_variable_get(name), was) }
       true
     end
+
+    # Whether it is as if the key weren't there.
+    def nothing?(key, value) = Snapshot.collection?(key) ? value.nil? : blank?(value)
 
     # As if it weren't there.
     def blank?(value)

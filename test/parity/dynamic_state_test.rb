@@ -212,6 +212,22 @@ class DynamicStateTest < PipeloaderTest
     end
   end
 
+  # As ActionDispatch::ServerTiming does in development: each read adds an event to a list in the execution state.
+  def test_a_list_that_events_are_added_to
+    key = :action_dispatch_server_timing_events
+    query = "{ posts { commentsCount scoreSum author { name } } users { postsCount } }"
+    events = ActiveSupport::IsolatedExecutionState[key] = [:first]
+    subscriber = ActiveSupport::Notifications.subscribe("sql.active_record") { |*event| ActiveSupport::IsolatedExecutionState[key]&.push(event.first) }
+    2.times { assert_same_answer(query) }
+    before = events.size
+    trips = assert_round_trips(2) { Schemas.pair.last.execute(query) }
+    assert_same events, ActiveSupport::IsolatedExecutionState[key]
+    assert_operator events.size - before, :>=, trips.flatten.size
+  ensure
+    ActiveSupport::Notifications.unsubscribe(subscriber)
+    ActiveSupport::IsolatedExecutionState.delete(key)
+  end
+
   def test_notifications_nest_per_fiber
     plain, piped = [false, true].map do
       [].tap do |seen|
