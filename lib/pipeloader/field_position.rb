@@ -19,6 +19,19 @@ module Pipeloader
         Fiber[:__graphql_runtime_info] = states if states
       end
 
+      # Yields, at no field: a source loads for several.
+      def nowhere
+        return yield unless SHARED
+
+        states = Fiber[:__graphql_runtime_info]
+        Fiber[:__graphql_runtime_info] = { nil => GraphQL::Execution::Interpreter::Runtime::CurrentState.new }.compare_by_identity
+        begin
+          yield
+        ensure
+          Fiber[:__graphql_runtime_info] = states
+        end
+      end
+
       # Yields, and puts every query's position back to what it was.
       def keep
         return yield unless SHARED && (states = Fiber[:__graphql_runtime_info])

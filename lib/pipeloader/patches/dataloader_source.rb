@@ -14,7 +14,7 @@ module Pipeloader
 
         outer = fiber.begin_job(nil)
         begin
-          super
+          FieldPosition.nowhere { super }
         ensure
           fiber.end_job(outer)
         end
