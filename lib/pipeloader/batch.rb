@@ -13,7 +13,9 @@ module Pipeloader
       @keys = []
     end
 
-    def add(keys)
+    # @param asker [Asker] the first one's is the field that reads
+    def add(keys, asker)
+      @asker ||= asker
       @shared = @keys.any?
       @keys.concat(keys)
       self
@@ -34,7 +36,7 @@ module Pipeloader
       @begun = true
       close
       begin
-        @outcome = Outcome.of { @lookup.call(@keys.uniq) }
+        @outcome = Outcome.of { @asker.read { @lookup.call(@keys.uniq) } }
       ensure # struck (a timeout): the others, who would wait for ever, do without their plans
         @outcome ||= Outcome.new(nil, Unfit.new)
       end

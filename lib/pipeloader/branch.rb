@@ -41,11 +41,11 @@ module Pipeloader
       @below = @plan.links.map { |link| Branch.new(link.plan, link, self) }
     end
 
-    # @return [Array(Lookup, Array)] what its rows are found by, and the keys of all owners
+    # @return [Array(Lookup, Array, Asker)] what its rows are found by, the keys of all owners, and who asks
     def wanted(context)
       lookup = @link.lookup.for(context)
       @range = lookup.range
-      [lookup, @keys = @link.keys(@owners.rows)]
+      [lookup, @keys = @link.keys(@owners.rows), @link.asker]
     end
 
     # @return [Array<GraphQL::Schema::Field>] that its rows are for

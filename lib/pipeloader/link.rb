@@ -16,10 +16,10 @@ module Pipeloader
     # @param key [String] in the response
     # @param index [Integer] of the owner's key in its rows
     # @param nullable [Boolean] whether the field may be null, where there is none
-    # @param field [GraphQL::Schema::Field, nil] of the owner's type; nil where graphql-ruby itself has come to it
-    def initialize(key, field, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
+    # @param plain [PlainField, nil] of the owner's type; nil where graphql-ruby itself has come to it
+    def initialize(key, plain, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
       @key = key
-      @field = field
+      @field = plain&.field
       @reflection = reflection
       @name = reflection.name
       @many = lookup.many?
@@ -28,12 +28,18 @@ module Pipeloader
       @nullable = nullable
       @lookup = lookup
       @inverse = PlainModel.inverse(reflection)&.name
+      @asker = plan.asker || plain&.asker(@many)
     end
 
     def many? = @many
 
     # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
+
+    # Who asks for its rows.
+    #
+    #: () -> Asker
+    def asker = @asker || Asker.current
 
     # @return [Array<GraphQL::Schema::Field>] that its rows are for
     def fields = [@field, *@plan.fields].compact

@@ -82,6 +82,11 @@ module Pipeloader
     # @return [Array<GraphQL::Schema::Field>] of the connection, and of its edges, that bring objects
     attr_reader :fields
 
+    # A connection is read when its edges, or its nodes are asked for.
+    #
+    #: () -> Asker
+    attr_reader :asker
+
     # @return [Hash{String => String, nil}] why some of its fields are graphql-ruby's, by key in the response
     attr_reader :reasons
 
@@ -94,6 +99,7 @@ module Pipeloader
       @types = nodes.types
       @parts = entries.freeze
       @fields = fields
+      @asker = Asker.new(fields.find { |field| Planner.nullable(field.type).list? })
       @reasons = reasons
       @peeks = entries.grep(Info).any? { |info| info.facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page } }
     end

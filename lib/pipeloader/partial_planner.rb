@@ -46,7 +46,7 @@ module Pipeloader
     def read_ahead(type, key, nodes, model)
       field = field(type, nodes)
       reflection = association(type, field, model) if field
-      preload = preload(reflection, key) if reflection
+      preload = preload(reflection, key, PlainField.of(type, field)) if reflection
       Part.new([preload.lookup.owners_key], ->(_) { preload }) if preload
     end
 

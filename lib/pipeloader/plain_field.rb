@@ -59,6 +59,12 @@ module Pipeloader
       chain if chain && (chain.calls.size > 1 || paged?) && chain.calls.first.alone? && takes_arguments?(chain)
     end
 
+    # Who asks for what it gives.
+    #
+    # @param many [Boolean] whether that is a relation, which graphql-ruby reads when the resolver method has returned it
+    # @return [Asker]
+    def asker(many) = asked && !many ? Asker.new(@field, @type, @method) : Asker.new(@field)
+
     # What its resolver method, or the record's method, works out from columns, where that is all that stands in the way.
     #
     # @return [Formula, nil]

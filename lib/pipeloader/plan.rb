@@ -83,6 +83,9 @@ module Pipeloader
     # Whether its rows are written as a connection's.
     def connection? = false
 
+    # @return [Asker, nil] of its rows, where that isn't the field that it is a plan for
+    def asker = nil
+
     # @return [Array<GraphQL::Schema::Field>] that bring objects, between the rows and what they are of
     def fields = NONE
 

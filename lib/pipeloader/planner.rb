@@ -35,11 +35,12 @@ module Pipeloader
       catch(OPAQUE) { model < ActiveRecord::Base ? plan_of(type, selections, model) : plan_of_things(type, selections, model) }
     end
 
+    # @param key [String, nil] as Preload's, and so +plain+
     # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
-    def preload(reflection, key = nil)
+    def preload(reflection, key = nil, plain = nil)
       return if Lookup.objection(reflection) || objection(reflection.klass)
 
-      preload = Preload.new(key, reflection)
+      preload = Preload.new(key, reflection, plain)
       preload if narrows?(preload.lookup)
     rescue NameError # whoever reads it, is to hear that
       nil
@@ -141,7 +142,7 @@ module Pipeloader
       given = FieldArguments.new(field, nodes.first) if chain.parameters.any?
       return link(type, key, nodes, field, reflection, chain, given) if field.type.unwrap.kind.composite?
 
-      calculation(key, field, reflection, chain, given) if Coercion.objection(field.type).nil?
+      calculation(key, plain, reflection, chain, given) if Coercion.objection(field.type).nil?
     end
 
     # @return [Part, nil] as #part_by_chain
@@ -164,14 +165,14 @@ module Pipeloader
       end)
     end
 
-    def calculation(key, field, reflection, chain, given)
+    def calculation(key, plain, reflection, chain, given)
       return unless postgresql?(reflection.klass)
 
       lookup = CalculationLookup.new(reflection, Projection.of(reflection.klass, []), chain, given)
       return unless narrows?(lookup)
 
       Part.new([lookup.owners_key], lambda do |columns|
-        Calculation.new(key, field.type, reflection, lookup, columns.index(lookup.owners_key))
+        Calculation.new(key, plain, reflection, lookup, columns.index(lookup.owners_key))
       end)
     end
 
@@ -222,8 +223,9 @@ module Pipeloader
     def linked(type, key, field, reflection, lookup, plan) # rubocop:disable Metrics/ParameterLists
       stop(objection_to_inverse(reflection, plan), type, field)
       stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
+      plain = PlainField.of(type, field)
       Part.new([lookup.owners_key], lambda do |columns|
-        Link.new(key, field, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
+        Link.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
       end)
     end
 

@@ -110,9 +110,9 @@ module Pipeloader
     # Has an association loaded by all of +records+ that would read it.
     #
     # @param reflection [ActiveRecord::Reflection::AbstractReflection]
-    def load_ahead(records, reflection)
+    def load_ahead(records, reflection, asker = Asker.current)
       preload = preload(reflection)
-      preload.load(ResolverFiber.current, records) if preload && !in_transaction?(preload)
+      preload.load(ResolverFiber.current, records, asker) if preload && !in_transaction?(preload)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -125,7 +125,7 @@ module Pipeloader
       return unless field.type.unwrap.kind.composite? && model < ActiveRecord::Base && records.all?(model)
 
       reflection = association(type, field, model)
-      load_ahead(records, reflection) unless reflection.nil? || reflection.collection?
+      load_ahead(records, reflection, PlainField.of(type, field).asker(false)) unless reflection.nil? || reflection.collection?
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end

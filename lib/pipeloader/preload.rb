@@ -14,12 +14,14 @@ module Pipeloader
     alias inspect to_s
 
     # @param key [String, nil] in the response
-    def initialize(key, reflection)
+    # @param plain [PlainField, nil] as +key+: nil where graphql-ruby itself comes to the field
+    def initialize(key, reflection, plain = nil)
       @key = key
       @reflection = reflection
       @model = reflection.klass
       @types = @model.attribute_types
       @lookup = RecordLookup.of(reflection)
+      @asker = plain&.asker(many?)
     end
 
     def name = @reflection.name
@@ -42,20 +44,20 @@ module Pipeloader
     # Has it loaded for those of +records+ that would read it each by itself. (Few are read as they are: pipelined.)
     #
     # @param records [Array<ActiveRecord::Base>]
-    def load(fiber, records)
+    def load(fiber, records, asker)
       owners = records.uniq(&:__id__).select { |record| unread?(record) }
                       .map { |record| Reader.new(record, record._read_attribute(@lookup.owners_key)) }
       return if owners.size < Coalesced::WORTH
 
-      call(fiber, owners)
+      call(fiber, owners, asker)
       owners.each { |owner| take(owner) if unread?(owner.record) }
     end
 
     # Reads for all of +owners+.
     #
     # @param owners [Array<Owner>]
-    def call(fiber, owners)
-      found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq]]).first
+    def call(fiber, owners, asker = @asker)
+      found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq, asker]]).first
       rows = owners.map { |owner| found[owner.key]&.take || NONE }
       records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
       owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }

@@ -212,17 +212,17 @@ module Pipeloader
 
     # Looks up along with all other fibers that look up the same: they come to it first.
     #
-    # @param wanted [Array(Lookup, Array)] each with its keys
+    # @param wanted [Array(Lookup, Array, Asker)] each with its keys, and who asks
     # @return [Array<Hash{Object => Array<Array>}>] for each, the rows by key; there may be more keys than were asked for
     def look_up(wanted)
-      return wanted.map { |lookup, keys| lookup.call(keys) } unless parks? && @state.at_rest?
+      return wanted.map { |lookup, keys, asker| asker.read { lookup.call(keys) } } unless parks? && @state.at_rest?
 
-      batches = wanted.map { |lookup, keys| @run.batch(lookup, @state.start).add(keys) }
+      batches = wanted.map { |lookup, keys, asker| @run.batch(lookup, @state.start).add(keys, asker) }
       @loader.pipeloader_yield
       @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || saturated?
       side_by_side(batches.reject(&:begun?), &:read)
       @loader.pipeloader_yield until batches.all?(&:read?)
-      batches.each_with_index.map { |batch, index| batch.rows(wanted[index].last) }
+      batches.each_with_index.map { |batch, index| batch.rows(wanted[index][1]) }
     ensure
       batches&.each(&:close)
     end

@@ -139,7 +139,7 @@ module Pipeloader
         return if items.nil? || connection.instance_variable_get(:@nodes) || !narrows?(plan, items) || !PageLookup.whole?(items)
 
         range = Page::Range.of { connection }
-        rows = read(plan, items.offset(range.offset).limit(range.limit(plan.peeks?)))
+        rows = plan.asker.read { read(plan, items.offset(range.offset).limit(range.limit(plan.peeks?))) }
         Branch.of(plan, rows, coerced: false, range: range)
       end
 

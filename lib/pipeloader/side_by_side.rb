@@ -9,6 +9,7 @@ module Pipeloader
       @fiber = fiber
       @loader = fiber.loader
       @parent = fiber.job
+      @asker = Asker.current
       @values = values
       @work = work
       @begun = @done = 0
@@ -30,14 +31,18 @@ module Pipeloader
     # What one of the fibers does.
     def call
       @loader.pipeloader_go_on(self, @parent) if @begun < @values.size # (it may find nothing left)
+      @asker.read { go_on }
+    end
+
+    private
+
+    def go_on
       while (index = @begun) < @values.size
         @begun += 1
         work(index)
         @done += 1
       end
     end
-
-    private
 
     def work(index)
       @results[index] = @work.call(@values[index])

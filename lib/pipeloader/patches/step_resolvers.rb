@@ -49,20 +49,13 @@ module Pipeloader
         Plans.of(context.query)&.load_one_ahead(objects, @parent_type, @field_definition) unless @field_definition.type.list?
         case @field_definition.execution_mode
         when :direct_send
-          pipeloader_each(fiber, objects) { |object| pipeloader_send(object, args_hash) }
+          fiber.side_by_side(objects) { |object| pipeloader_send(object, args_hash) }
         when :resolve_each
-          pipeloader_each(fiber, objects) { |object| super([object], context, args_hash).first }
+          fiber.side_by_side(objects) { |object| super([object], context, args_hash).first }
         when :resolve_legacy_instance_method
           graphql_objects = pipeloader_graphql_objects(objects, context)
-          pipeloader_each(fiber, graphql_objects) { |object| pipeloader_call(object, args_hash) }
+          fiber.side_by_side(graphql_objects) { |object| pipeloader_call(object, args_hash) }
         else super
-        end
-      end
-
-      def pipeloader_each(fiber, objects)
-        fiber.side_by_side(objects) do |object|
-          set_current_field unless ResolverFiber.current.equal?(fiber)
-          yield(object)
         end
       end
 
