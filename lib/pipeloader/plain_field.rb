@@ -9,15 +9,17 @@ module Pipeloader
     PAGES = %w[after before first last].freeze
     private_constant :HOST, :SAMPLE, :PAGES
 
-    # Kept by the type itself, so that reloaded code has its own: what a method has been compiled to is looked at once.
+    # Kept with the type, so that reloaded code has its own: what a method has been compiled to is looked at once. The singleton
+    # class keeps it, as graphql-ruby reads a type's variables from caches by object shape.
     #
     # @param type [Module, nil] object type; nil where it doesn't matter whose field it is
     # @param field [GraphQL::Schema::Field]
     def self.of(type, field)
       return new(type, field) if type.nil? || type.frozen?
 
-      known = type.instance_variable_get(:@pipeloader_fields) ||
-              type.instance_variable_set(:@pipeloader_fields, {}.compare_by_identity)
+      home = type.singleton_class
+      known = home.instance_variable_get(:@pipeloader_fields) ||
+              home.instance_variable_set(:@pipeloader_fields, {}.compare_by_identity)
       plain = known[field]
       plain&.current? ? plain : known[field] = new(type, field)
     end

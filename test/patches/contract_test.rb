@@ -33,6 +33,18 @@ class ContractTest < PipeloaderTest
     end
   end
 
+  # graphql-ruby gives all fields one object shape, and types few: it reads their variables from caches by shape.
+  def test_types_and_fields_keep_their_object_shapes
+    2.times { assert_same_answer("{ posts { title author { name } } }") }
+    types = [Schemas::Query, Schemas::Post, Schemas::User, GraphQL::Introspection::TypeType]
+    assert_empty(types.flat_map(&:instance_variables).grep(/pipeloader/))
+    assert_empty(types.flat_map { |type| type.fields.values }.flat_map(&:instance_variables).grep(/pipeloader/))
+
+    type = Class.new(GraphQL::Schema::Object) { graphql_name "Shape" }
+    plain, declared = [{}, { selects: :id }].map { |options| type.field(:it, String, null: true, **options).instance_variables }
+    assert_equal [*plain, :@pipeloader_selects], declared
+  end
+
   # (Through those the answer is asked for that needs no relation.)
   def test_scopes_of_associations
     hosts = ActiveRecord::Associations.constants.grep(/Association\z/).map { |name| ActiveRecord::Associations.const_get(name) }

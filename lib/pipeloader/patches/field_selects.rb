@@ -11,8 +11,10 @@ module Pipeloader
       attr_reader :pipeloader_selects
 
       def initialize(selects: nil, **options, &block)
-        @pipeloader_selects = selects && Array(selects).map(&:to_sym).freeze
         super(**options, &block)
+        # After graphql-ruby's own variables, and only where it is given: other fields keep the object shape of those that
+        # graphql-ruby defined before this module was prepended.
+        @pipeloader_selects = Array(selects).map(&:to_sym).freeze if selects
       end
     end
   end
