@@ -98,6 +98,9 @@ module Pipeloader
     #: (singleton(GraphQL::Schema), String, **untyped) -> Explanation
     def explain(schema, query, **options) = Explanation.of(schema, query, **options)
 
+    # ActiveRecord works in the main Ractor alone. In others a schema that is GraphQL::Schema::RactorShareable has no Pipeloader.
+    def main_ractor? = !defined?(::Ractor) || ::Ractor.current.equal?(::Ractor.main) # :nodoc:
+
     #: () -> bool
     def disabled? = Thread.current[DISABLED] || false
   end
@@ -158,7 +161,7 @@ module Pipeloader
 
     def dataloader_class
       base = super
-      base < Loader ? base : Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce))
+      base < Loader || !Pipeloader.main_ractor? ? base : Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce))
     end
   end
 end

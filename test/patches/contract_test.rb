@@ -45,6 +45,38 @@ class ContractTest < PipeloaderTest
     assert_equal [*plain, :@pipeloader_selects], declared
   end
 
+  # A schema that is made shareable, and what it answers in another Ractor, where ActiveRecord can't be. In a process of its own, as
+  # all of GraphQL::Schema is frozen with it.
+  def test_in_another_ractor
+    skip "this graphql has no RactorShareable" unless defined?(GraphQL::Schema::RactorShareable)
+
+    following = "use GraphQL::Execution::Next, as_default: true" if defined?(GraphQL::Execution::Next)
+    outputs = ["", "use Pipeloader", "use Pipeloader, field_exact: true"].product(["", following].compact).map do |use|
+      boot(<<~RUBY)
+        require "pipeloader"
+        GraphQL.eager_load!
+        class Query < GraphQL::Schema::Object
+          field :it, Integer, fallback_value: 1, resolve_static: true
+          def self.it(_context) = 1
+        end
+        class Shared < GraphQL::Schema
+          query Query
+          validate_timeout nil
+          #{use.join("\n")}
+          use GraphQL::Schema::Visibility, preload: true, profiles: { nil => {} }
+          execute("{ it }")
+          extend GraphQL::Schema::RactorShareable
+        end
+        puts Shared.execute("{ it }").to_json
+        ractor = Ractor.new { Shared.execute("{ __typename it }").to_json }
+        puts ractor.respond_to?(:value) ? ractor.value : ractor.take
+        puts Shared.execute("{ it }").to_json
+      RUBY
+    end
+    assert_equal %({"data":{"it":1}}\n{"data":{"__typename":"Query","it":1}}\n{"data":{"it":1}}\n), outputs.first
+    assert_equal [outputs.first], outputs.uniq
+  end
+
   # (Through those the answer is asked for that needs no relation.)
   def test_scopes_of_associations
     hosts = ActiveRecord::Associations.constants.grep(/Association\z/).map { |name| ActiveRecord::Associations.const_get(name) }
