@@ -125,6 +125,16 @@ module Pipeloader
       Thread.current[WORK] = outer
     end
 
+    # @param work [#<<] collects what is appended on this fiber inside the block
+    # @return [#<<] it
+    def pipeloader_collect(work)
+      outer, Thread.current[WORK] = Thread.current[WORK], work
+      yield
+      work
+    ensure
+      Thread.current[WORK] = outer
+    end
+
     # The rest of a Cohort, which this fiber is about to begin with.
     #
     #: (Cohort) -> void

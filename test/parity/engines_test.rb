@@ -222,6 +222,69 @@ class EnginesTest < PipeloaderTest
       assert_equal ["too late"], answer["errors"].map { |error| error["message"] }
     end
 
+    Later = Struct.new(:value)
+
+    class Greeting < GraphQL::Schema::FieldExtension
+      def resolve(objects:, arguments:, **) = yield(objects, arguments).map { |name| "Hi, #{name}!" }
+    end
+
+    class Greeted < GraphQL::Schema::Resolver
+      type String, null: true
+      extension Greeting
+      def resolve = "#{object.id} #{Comment.where(post_id: object.id).count}"
+    end
+
+    class Promised < GraphQL::Schema::Resolver
+      type Schemas::User, null: true
+      def resolve = Later.new(User.find_by(id: object.author_id))
+    end
+
+    class Refusing < GraphQL::Schema::Resolver
+      type Integer, null: true
+      argument :score, Integer
+      def authorized?(score:) = Comment.where(post_id: object.id).where("score > ?", score).exists? || raise(GraphQL::ExecutionError, "none")
+      def resolve(score:) = score
+    end
+
+    class Rename < GraphQL::Schema::RelayClassicMutation
+      argument :name, String
+      field :name, String, hash_key: :name
+      field :user, Schemas::User, hash_key: :user
+      def resolve(name:) = Later.new({ name: name, user: User.find(1) })
+    end
+
+    # Under a dataloader graphql-ruby 2.6.14 goes on with a field before its resolvers' results are there: an extension is given
+    # nil, and lazy values aren't resolved.
+    def test_next_with_resolver_classes_and_no_dataloader
+      post = Class.new(Schemas::Base) do
+        graphql_name "NextPost"
+        field :greeted, resolver: Greeted
+        field :promised, resolver: Promised
+        field :refusing, resolver: Refusing
+      end
+      query = Class.new(Schemas::Base) do
+        graphql_name "Query"
+        field :posts, [post], resolve_static: :posts
+        define_singleton_method(:posts) { |_context| Post.order(:id) }
+      end
+      mutation = Class.new(Schemas::Base) { graphql_name "Mutation"; field :rename, mutation: Rename }
+      schemas = [false, true].map do |piped|
+        Class.new(GraphQL::Schema) do
+          query query
+          mutation mutation
+          lazy_resolve Later, :value
+          use GraphQL::Execution::Next, as_default: true
+          self.dataloader_class = GraphQL::Dataloader::NullDataloader
+          use Pipeloader if piped
+        end
+      end
+      assert_same_answer("{ posts { greeted } }", schemas)
+      answer = assert_same_answer("{ posts { greeted promised { name } refusing(score: 6) } }", schemas)
+      assert_equal "Hi, 1 #{Comment.where(post_id: 1).count}!", answer["data"]["posts"].first["greeted"]
+      assert_round_trips(2) { schemas.last.execute("{ posts { greeted promised { name } refusing(score: 6) } }") }
+      assert_same_answer('mutation { rename(input: { name: "x", clientMutationId: "7" }) { name user { name } clientMutationId } }', schemas)
+    end
+
     def test_next_with_a_directive_that_sees_relations
       answer = assert_same_on_next("{ posts { failing @firstOnes { body } } }") do
         field :failing, [Schemas::Comment], resolve_each: :failing

@@ -44,7 +44,11 @@ module Pipeloader
 
       def resolve_batch(objects, context, args_hash)
         fiber = ResolverFiber.current
-        return super unless fiber && objects.size > 1
+        return super unless fiber
+        if @field_definition.execution_mode == :resolver_class && fiber.loader.pipeloader_depth_first?
+          return pipeloader_resolvers(fiber) { super }
+        end
+        return super unless objects.size > 1
 
         Plans.of(context.query)&.load_one_ahead(objects, @parent_type, @field_definition) unless @field_definition.type.list?
         case @field_definition.execution_mode
@@ -57,6 +61,15 @@ module Pipeloader
           fiber.side_by_side(graphql_objects) { |object| pipeloader_call(object, args_hash) }
         else super
         end
+      end
+
+      # A resolver class is a step for each object. Without a dataloader these are done where they are asked for: what they return
+      # is there when a field extension goes on, and when it is looked at for lazy values.
+      def pipeloader_resolvers(fiber)
+        results = nil
+        steps = fiber.loader.pipeloader_collect([]) { results = yield }
+        fiber.side_by_side(steps, &:call)
+        results
       end
 
       # (As graphql-ruby does, without an array for each object.)
