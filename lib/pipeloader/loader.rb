@@ -96,7 +96,8 @@ module Pipeloader
 
     # Keeps what is appended inside the block.
     #
-    # @return [Array<#call>]
+    # @param work [#<<] that collects it
+    # @return [#<<] it
     def pipeloader_collect(work = [])
       outer, Thread.current[WORK] = Thread.current[WORK], work
       yield
@@ -121,16 +122,6 @@ module Pipeloader
     def pipeloader_at_once
       outer, Thread.current[WORK] = Thread.current[WORK], AtOnce
       yield
-    ensure
-      Thread.current[WORK] = outer
-    end
-
-    # @param work [#<<] collects what is appended on this fiber inside the block
-    # @return [#<<] it
-    def pipeloader_collect(work)
-      outer, Thread.current[WORK] = Thread.current[WORK], work
-      yield
-      work
     ensure
       Thread.current[WORK] = outer
     end
