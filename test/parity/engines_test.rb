@@ -77,6 +77,39 @@ class EnginesTest < PipeloaderTest
   end
 
   if ASYNC
+    class Numbers < GraphQL::Dataloader::Source
+      def fetch(ids) = ids.map { |id| { name: "number #{id}" } }
+    end
+
+    # The argument is loaded by a run inside the run, which the field waits for on a condition.
+    def test_async_dataloader_with_arguments_that_a_source_loads
+      number = Class.new(GraphQL::Schema::Object) { graphql_name "Number"; field :name, String, hash_key: :name }
+      input = Class.new(GraphQL::Schema::InputObject) { graphql_name "Input"; argument :number_id, GraphQL::Types::ID, loads: number }
+      query = Class.new(GraphQL::Schema::Object) do
+        graphql_name "Query"
+        field(:loaded, number) { argument :input, input }
+        field(:number, number) { argument :id, GraphQL::Types::ID }
+        def loaded(input:) = input[:number]
+        def number(id:) = dataloader.with(Numbers).load(id)
+      end
+      schemas = [false, true].map do |piped|
+        Class.new(GraphQL::Schema) do
+          query query
+          use GraphQL::Dataloader::AsyncDataloader
+          use Pipeloader if piped
+          define_singleton_method(:object_from_id) { |id, context| context.dataloader.with(Numbers).load(id) }
+          define_singleton_method(:resolve_type) { |*| number }
+        end
+      end
+      text = "{ number(id: 1) { name } loaded(input: { numberId: 6 }) { name } }"
+      answering = Thread.new { schemas.map { |schema| schema.execute(text).to_h } }
+      assert answering.join(20), "waits forever"
+      assert_equal({ "number" => { "name" => "number 1" }, "loaded" => { "name" => "number 6" } }, answering.value.first["data"])
+      assert_equal(*answering.value)
+    ensure
+      answering&.kill
+    end
+
     %i[thread fiber].each do |level|
       define_method(:"test_async_dataloader_#{level}") do
         ActiveSupport::IsolatedExecutionState.isolation_level = level

@@ -205,6 +205,27 @@ class LocksTest < WireCase
     assert_equal ["post 1", "done 1", "post 3", "done 3", "post 5"], waiting.value
   end
 
+  # While the field that waits lets its siblings go on, none of which can.
+  class SignaledWhenUnlocked < Mutex
+    attr_writer :signal
+
+    def unlock
+      super.tap { @signal&.call }
+    end
+  end
+
+  %i[signal broadcast].each do |call|
+    define_method(:"test_a_#{call}_that_comes_while_siblings_are_let_go_on") do
+      lock, changed, done = SignaledWhenUnlocked.new, ConditionVariable.new, false
+      lock.signal = -> { done = true; changed.public_send(call) }
+      waiting = in_thread { resolve(true, 1) { |_| lock.synchronize { changed.wait(lock) until done; "done" } } }
+      assert waiting.join(20), "waits forever"
+      assert_equal ["done"], waiting.value
+    ensure
+      waiting&.kill
+    end
+  end
+
   def test_waits_that_have_a_limit_end_by_it
     lock, never = Mutex.new, ConditionVariable.new
     assert_equal ["post 1", "timed out", "post 3"], resolve(true, 3) { |index|

@@ -89,18 +89,30 @@ module Pipeloader
 
       module ConditionVariable
         # What went on meanwhile may be what it is waited for, so this returns: a spurious wake-up, which every caller
-        # must be prepared for.
+        # must be prepared for. A thread or a task of Async may have signaled meanwhile, too, when Ruby didn't know this fiber as
+        # one that waits: so signals are counted.
         def wait(mutex, timeout = nil)
           fiber = Thread.current[ResolverFiber::KEY]
           return super if fiber.nil? || Undivided.wait?
 
+          signals = @pipeloader_signals
           mutex.unlock
           begin
             others_went_on = fiber.give_way
           ensure
             mutex.lock
           end
-          others_went_on ? self : super
+          others_went_on || signals != @pipeloader_signals ? self : super
+        end
+
+        def signal
+          @pipeloader_signals = (@pipeloader_signals || 0) + 1 unless frozen?
+          super
+        end
+
+        def broadcast
+          @pipeloader_signals = (@pipeloader_signals || 0) + 1 unless frozen?
+          super
         end
       end
 
