@@ -13,17 +13,26 @@ module Pipeloader
         Host.graphql_alone?(field.method(:coerce_arguments)) && quiet?(field)
       end
 
-      # Whether no code of the application's is called for one of the field's arguments.
+      # Whether no code of the application's is called for one of the arguments of a field, or directive.
       def quiet?(field)
-        quiet = field.instance_variable_get(:@pipeloader_quiet)
-        return quiet unless quiet.nil?
-
-        quiet = field.all_argument_definitions.all? { |argument| plain_one?(argument) }
-        field.instance_variable_set(:@pipeloader_quiet, quiet) unless field.frozen?
-        quiet
+        known = known_by(field.is_a?(Module) ? field : field.owner) or return all_plain?(field)
+        quiet = known[field]
+        quiet.nil? ? known[field] = all_plain?(field) : quiet
       end
 
       private
+
+      # Kept by the type's singleton class: fields, and types, have one object shape in graphql-ruby.
+      #
+      # @return [Hash{GraphQL::Schema::Field, Class => Boolean}, nil]
+      def known_by(type)
+        return if type.nil? || type.frozen?
+
+        home = type.singleton_class
+        home.instance_variable_get(:@pipeloader_quiet) || home.instance_variable_set(:@pipeloader_quiet, {}.compare_by_identity)
+      end
+
+      def all_plain?(field) = field.all_argument_definitions.all? { |argument| plain_one?(argument) }
 
       def plain_one?(argument)
         leaf = argument.type.unwrap
