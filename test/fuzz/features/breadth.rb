@@ -92,7 +92,7 @@ module Fuzz
     end
   end
 
-  feature "Current assigned by a field", 0.4 do
+  feature "Current assigned by a field", 0.4, known: "docs/internals.md: assignments that come too late" do
     field { |t, _| world.options[:current] && !world.next? && !world.options[:dataloader] && t.field("switched_#{int(1..99)}", "Integer", body: "Current.viewer = #{int(1..3)}") }
   end
 
