@@ -91,8 +91,14 @@ module Pipeloader
 
     # @param least [Integer] of how many records on a Preload pays: fewer are read as they are, pipelined
     def read(fiber, least = Coalesced::WORTH)
-      by_state.each { |start, owners| fiber.within(start) { owners.read_together(fiber, least) } }
+      groups = by_state
+      fiber.within(groups.first.first) { groups.shift.last.read_together(fiber, least) } until groups.empty?
+    ensure # whatever it was: others wait for these fields
+      groups&.each_value(&:give_up)
     end
+
+    # Leaves to graphql-ruby those that nobody has read for.
+    def give_up = @cohorts.give_up(@owners.select(&:waits?))
 
     # Reads for all of them, which see the same.
     def read_together(fiber, least)
@@ -101,8 +107,8 @@ module Pipeloader
       @link.is_a?(Preload) ? preload(fiber, least) : grow(fiber)
     rescue *Plans::FORESEEN => e
       raise if Plans.interrupted?(e)
-    ensure # whatever it was: others wait for these fields
-      @cohorts.give_up(@owners.select(&:waits?))
+    ensure
+      give_up
     end
 
     # Whether the records are found by a relation, for each owner.
