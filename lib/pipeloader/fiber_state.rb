@@ -17,10 +17,11 @@ module Pipeloader
       @state = @start = @rest = @rested = @taken = nil
     end
 
-    # A job begins. (The second one in a row of one fiber finds all as the first has left it.)
+    # A job begins. The second one in a row of one fiber finds all as the first has left it, and starts from the same unless the
+    # first has assigned something.
     def enter(fiber)
       start = @run.start(fiber)
-      settle_in(start) unless @rested.equal?(start)
+      settle_in(start) unless @rested.equal?(start) && @start.equal?(start)
     end
 
     # A job ends. No block of user code is open, so a difference from the start was assigned.
@@ -65,10 +66,10 @@ module Pipeloader
 
       outer = @start
       begin
-        settle_in(start)
+        settle_in(start, false)
         yield
       ensure
-        settle_in(outer)
+        settle_in(outer, false)
       end
     end
 
@@ -86,11 +87,12 @@ module Pipeloader
     # Whether it works on what all fibers do. See DynamicState#for_a_fiber.
     def shared? = @state.equal?(@base)
 
-    def settle_in(start)
+    # @param in_place [Boolean] whether the base is as it is known
+    def settle_in(start, in_place = true) # rubocop:disable Style/OptionalBooleanParameter
       @start = start
       @state = @base.for_a_fiber(start)
       @rest = shared? ? start : @state.known
-      @state.install(start.equal?(@base.known) ? nil : @rest)
+      @state.install(in_place && start.equal?(@base.known) ? nil : @rest)
     end
 
     def put_back(fiber, shared)

@@ -72,7 +72,7 @@ module Pipeloader
       when :array then value.empty? ? @empty << value : @items << [value, value.dup]
       when :set then value.empty? ? @empty << value : @sure = false
       when :hash then note_hash(value)
-      when :object then note_object(value)
+      when :object, :scopes then note_object(value)
       end
     end
 
@@ -90,7 +90,7 @@ module Pipeloader
     # (Whether it is the same object is all that matters of what is deeper down; unless that is nothing.)
     def note_inner(value)
       case Snapshot.kind(value)
-      when :object then note_object(value)
+      when :object, :scopes then note_object(value)
       when :array, :set then @empty << value if value.empty?
       when :hash
         return note_hash(value) if value.empty? || value.each_value.all?(&:nil?)

@@ -45,7 +45,6 @@ module Pipeloader
 
     REGISTRIES = [
       ActiveSupport::CurrentAttributes,
-      ActiveRecord::Scoping::ScopeRegistry,
       ActiveRecord::ExplainRegistry,
       ActiveSupport::TaggedLogging.const_get(:TagStack, false),
       CONTEXT
@@ -86,6 +85,7 @@ module Pipeloader
       when Array then :array
       when Hash then :hash
       when Set then :set
+      when ActiveRecord::Scoping::ScopeRegistry then :scopes
       when *REGISTRIES then :object
       else :plain
       end
@@ -172,7 +172,7 @@ module Pipeloader
       when :array, :set then Container.new(value, value.dup)
       when :hash
         Container.new(value, value.transform_values { |it| it.is_a?(ActiveSupport::CurrentAttributes) ? keep(it) : it })
-      when :object
+      when :object, :scopes
         Container.new(value, Snapshot.variables_of(value).to_h { |name| [name, keep(value.instance_variable_get(name))] })
       else value
       end
@@ -186,6 +186,7 @@ module Pipeloader
       when :array then same_items?(value, was.content)
       when :hash then same_pairs?(value, was.content)
       when :set then value == was.content
+      when :scopes then same_scopes?(value, was.content)
       else same_variables?(value, was.content)
       end
     end
@@ -212,6 +213,16 @@ module Pipeloader
       true
     end
 
+    # To ActiveRecord false is no scope, as nil is: it leaves one behind for each model of which it has looked at the default scope.
+    def same_scopes?(registry, others)
+      others.all? do |name, was|
+        scopes = registry.instance_variable_get(name)
+        was = was.content
+        scopes.all? { |model, scope| (scope || nil).equal?(was[model] || nil) } &&
+          (scopes.size == was.size || was.all? { |model, scope| !scope || scopes[model] })
+      end
+    end
+
     # Whether it is as if the key weren't there.
     def nothing?(key, value) = Snapshot.collection?(key) ? value.nil? : blank?(value)
 
@@ -223,6 +234,7 @@ module Pipeloader
       when :array, :set then value.empty?
       when :hash then blank_values?(value)
       when :object then blank_object?(value)
+      when :scopes then Snapshot.variables_of(value).all? { |name| value.instance_variable_get(name).values.none? }
       else value.is_a?(Container) && blank?(value.content)
       end
     end

@@ -138,6 +138,12 @@ class AssignmentsTest < PipeloaderTest
     assert_same_tenants("{ b: seen a: owners(tenant: 0) { docsSeen docsCount docs { id } enter1 count: docsCount seen } }")
   end
 
+  # A fiber whose job has assigned begins another one.
+  def test_the_next_job_of_a_fiber
+    assert_same_tenants("{ a: docs(tenant: 0) { id } b: docs(tenant: 1) { owner { docsSeen } } last: owners { docs { id } enter0 } }")
+    assert_same_tenants("{ a: owners { docs { id } } b: owners(tenant: 0) { seen } c: docs(tenant: 1) { owner { docsSeen } } last: owners { docs { id } enter0 } }")
+  end
+
   def test_locale
     assert_same_tenants('{ a: docs(tenant: 0, locale: "de") { owner { docsSeen } } b: docs(tenant: 1, locale: "fr") { owner { docsSeen } } seen }')
   end

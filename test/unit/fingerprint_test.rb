@@ -44,6 +44,20 @@ class FingerprintTest < PipeloaderTest
     assert snapshot.like?(execution)
   end
 
+  # ActiveRecord leaves false behind where it has looked at a model's default scope.
+  def test_default_scopes_that_were_looked_at
+    execution = { registry: ActiveRecord::Scoping::ScopeRegistry.new }
+    snapshot = Pipeloader::Snapshot.new(execution, :en, [])
+    assert snapshot.like?(execution)
+    execution[:registry].set_ignore_default_scope(Post, true)
+    refute snapshot.like?(execution)
+    inside = Pipeloader::Snapshot.new(execution, :en, [])
+    execution[:registry].set_ignore_default_scope(Post, false)
+    2.times { assert snapshot.like?(execution) }
+    refute inside.like?(execution)
+    assert_empty Pipeloader::Snapshot.new(execution, :en, []).entries
+  end
+
   def test_what_is_replaced
     execution = { registry: ActiveRecord::Scoping::ScopeRegistry.new }
     snapshot = Pipeloader::Snapshot.new(execution, :en, [])
