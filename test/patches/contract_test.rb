@@ -68,8 +68,8 @@ class ContractTest < PipeloaderTest
           extend GraphQL::Schema::RactorShareable
         end
         puts Shared.execute("{ it }").to_json
-        ractor = Ractor.new { Shared.execute("{ __typename it }").to_json }
-        puts ractor.respond_to?(:value) ? ractor.value : ractor.take
+        ractor = Ractor.new { Shared.execute("{ __typename it }").to_h }
+        puts (ractor.respond_to?(:value) ? ractor.value : ractor.take).to_json # ActiveSupport 8.1 writes JSON in the main Ractor alone
         puts Shared.execute("{ it }").to_json
       RUBY
     end
