@@ -213,7 +213,7 @@ module Pipeloader
       true
     end
 
-    # To ActiveRecord false is no scope, as nil is: it leaves one behind for each model of which it has looked at the default scope.
+    # False is no scope, as nil is: ActiveRecord leaves it behind for each model of which it has looked at the default scope.
     def same_scopes?(registry, others)
       others.all? do |name, was|
         scopes = registry.instance_variable_get(name)
