@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require "pipeloader/inline"
+require "pipeloader/reading/inline"
 
 module Pipeloader
   module Patches

@@ -10,7 +10,7 @@ module Pipeloader
     FOLDERS = [GraphQL, ActiveRecord, ActiveModel, ActiveSupport].to_h do |gem|
       [gem, "#{File.dirname(gem.const_source_location(:VERSION).first)}/"]
     end.freeze
-    PATCHES = "#{__dir__}/patches/".freeze
+    PATCHES = "#{File.expand_path("../patches", __dir__)}/".freeze
 
     # Where Ruby's own methods are, those that aren't written in C.
     CORE = ["<internal:", "#{RbConfig::CONFIG["rubylibdir"]}/"].freeze

@@ -1,0 +1,10 @@
+# frozen_string_literal: true
+
+# The ground that every room stands on: the version, our errors, and what is known of the field that is running.
+#
+# In: nothing of ours. Out: constants. Called by: all.
+
+require "pipeloader/base/errors"
+require "pipeloader/base/self_test"
+require "pipeloader/base/outcome"
+require "pipeloader/base/asker"

@@ -1,0 +1,22 @@
+# frozen_string_literal: true
+
+# Who runs when: the dataloader that a schema gets, its jobs in serial order, and the fibers that they run on, with the dynamic
+# state (scopes, Current, locale, roles) that each takes along when it parks.
+#
+# In: jobs of graphql-ruby. Out: the same, done, in an order that no answer depends on. Called by: the patches.
+
+require "pipeloader/fibers/instrumentation"
+require "pipeloader/fibers/response"
+require "pipeloader/fibers/loader"
+require "pipeloader/fibers/job"
+require "pipeloader/fibers/assignments"
+require "pipeloader/fibers/run"
+require "pipeloader/fibers/undivided"
+require "pipeloader/fibers/resolver_fiber"
+require "pipeloader/fibers/side_by_side"
+require "pipeloader/fibers/dynamic_state"
+require "pipeloader/fibers/fiber_state"
+require "pipeloader/fibers/snapshot"
+require "pipeloader/fibers/fingerprint"
+require "pipeloader/fibers/field_position"
+require "pipeloader/fibers/argument_group"

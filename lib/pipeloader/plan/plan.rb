@@ -1,0 +1,132 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # How records of one model are written to the response where all that is selected of them is proved plain: from rows of the
+  # needed columns straight into Hashes, past ActiveRecord's objects and graphql-ruby's work for each field.
+  #
+  #     { posts { title author { name } } }
+  #     plan.projection      # => id, title, author_id of Post
+  #     plan.links           # => author, with a plan for { name } of User
+  class Plan
+    # What __typename says.
+    Constant = Struct.new(:key, :value) do
+      def build(*) = value
+      def of_edges(content, _context) = Array.new(content.rows.size, value)
+      def of_record(*) = value
+    end
+
+    # A column's value.
+    Leaf = Struct.new(:key, :index, :coercion) do
+      def build(row, branch, context)
+        branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
+      end
+
+      # @param columns [Array<String>] one
+      def of_record(record, columns, context)
+        value = Coercion.attribute(record, columns.first)
+        coercion.as_it_is?(value) ? value : coercion.of_attribute(value, context)
+      end
+    end
+
+    # What a Formula makes of columns' values.
+    Computed = Struct.new(:key, :formula, :columns, :given, :coercion) do
+      # columns: [[index, Cast], …] in the order of the formula's readers
+      def build(row, branch, context)
+        of_attributes(columns.map { |index, cast| branch.coerced? ? row[index] : cast.call(row[index]) }, context)
+      end
+
+      def of_record(record, columns, context) = of_attributes(columns.map { |it| Coercion.attribute(record, it) }, context)
+
+      private
+
+      # given: FieldArguments, if it has any
+      def of_attributes(attributes, context)
+        value = given ? formula.call(attributes, given.of(context)) : formula.call(attributes)
+        coercion.of_attribute(value, context)
+      end
+    end
+
+    NONE = [].freeze
+    private_constant :NONE
+
+    # @return [Projection] columns of the rows, in their order
+    attr_reader :projection
+
+    # @return [Array<Link>] associations that are selected
+    attr_reader :links
+
+    # @return [Array<Constant, Leaf, Computed, Calculation, Link>]
+    attr_reader :entries
+
+    alias inspect to_s
+
+    # @param entries [Array<Constant, Leaf, Computed, Calculation, Link>] in the order of the response
+    def initialize(projection, entries)
+      @projection = projection
+      @entries = entries.freeze
+      @links = entries.grep(Link).freeze
+      @links.each_with_index { |link, at| link.at = at }
+      @types = @links.inject(projection ? { model => model.attribute_types } : {}) { |all, link| all.merge(link.plan.types) }
+    end
+
+    # Whether all models are as they were. (They aren't after `reset_column_information`.)
+    def current? = @types.all? { |model, types| model.attribute_types.equal?(types) }
+
+    def model = @projection.model
+
+    # @return [Array<Class>] of its models, one for each database
+    def databases = @databases ||= @types.keys.uniq(&:connection_specification_name)
+
+    # {model => the types of its attributes, as the plan knows them}
+    attr_reader :types
+
+    # Whether its rows are written as a connection's.
+    def connection? = false
+
+    # @return [Asker, nil] of its rows, where that isn't the field that it is a plan for
+    def asker = nil
+
+    # @return [Array<GraphQL::Schema::Field>] that bring objects, between the rows and what they are of
+    def fields = NONE
+
+    # Bytes that it keeps, with all that is below, in Ruby 3.1: as measured of one with thousands of entries.
+    def bytes = 2_000 + (@entries.size * 550) + @links.sum { |link| 1_000 + link.plan.bytes }
+
+    # How many values it has, with all that is below.
+    def size = @entries.size + @links.sum { |link| link.plan.size }
+
+    # It is about to be used for a query: for the second one it is made into code.
+    #
+    # @param coerced [Boolean] whether its own rows are records'; what is below are rows from the database
+    def use(context, coerced: false)
+      return @links.each { |link| link.plan.use(context) } if coerced
+      return if @builder
+
+      query = context.__id__
+      @first_query ||= query
+      compile unless @first_query == query
+    end
+
+    # Makes it into code. (False if that would be too much.)
+    def compile = @builder.nil? && @builder = Builder.of(self) || false
+
+    # @param rows [Array<Array>] of one owner
+    # @return [Array<Hash>, Hash] as #build
+    def list(rows, branch, context)
+      return @builder.list(rows, branch, context) if @builder && !branch.coerced?
+
+      rows.map { |row| build(row, branch, context) }
+    end
+
+    # @param row [Array] values of the projection's columns
+    # @param branch [Branch] where the row is from
+    # @return [Hash] as graphql-ruby would have it in the response
+    def build(row, branch, context)
+      return @builder.build(row, branch, context) if @builder && !branch.coerced?
+
+      hash = {}
+      @entries.each { |entry| hash[entry.key] = entry.build(row, branch, context) }
+      hash
+    end
+  end
+end

@@ -1,0 +1,21 @@
+# frozen_string_literal: true
+
+# What is known for certain of methods, models and types, without running them: whose they are, which columns they read, and
+# which value graphql-ruby would make of a column's.
+#
+# In: classes of the application. Out: proofs, each of which holds until the method that it is of is defined anew; or an
+# objection in words, which `Pipeloader.explain` shows. Called by: projection, plan and the keyed look-ups.
+
+require "pipeloader/proof/host"
+require "pipeloader/proof/chain"
+require "pipeloader/proof/instructions"
+require "pipeloader/proof/delegation"
+require "pipeloader/proof/formula"
+require "pipeloader/proof/field_arguments"
+require "pipeloader/proof/connection_selection"
+require "pipeloader/proof/cast"
+require "pipeloader/proof/coercion"
+require "pipeloader/proof/plain_field"
+require "pipeloader/proof/plain_type"
+require "pipeloader/proof/plain_model"
+require "pipeloader/proof/conditions"

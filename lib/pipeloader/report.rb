@@ -1,0 +1,9 @@
+# frozen_string_literal: true
+
+# What Pipeloader tells of itself: the event of each burst, its line in the log, and the explanation of a query.
+#
+# In: bursts and operations. Out: notifications and text. Called by: the public face.
+
+require "pipeloader/report/log_subscriber"
+require "pipeloader/report/witness"
+require "pipeloader/report/explanation"

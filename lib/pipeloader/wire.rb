@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+# From statements to rows: what has been gathered for one connection goes to PostgreSQL in one pipeline, and comes back.
+#
+# In: a Burst of reads, each with a Statement. Out: each read's result or error.
+# Called by: the reading room, which gathers levels, and the adapter's patch.
+
+require "pipeloader/wire/time_limit"
+require "pipeloader/wire/tags"
+require "pipeloader/wire/statement"
+require "pipeloader/wire/result_sizes"
+require "pipeloader/wire/learned"
+require "pipeloader/wire/burst"
+require "pipeloader/wire/level"
+require "pipeloader/wire/hold"
+
+# PostgreSQL's alone.
+ActiveSupport.on_load(:active_record_postgresqladapter) do
+  require "pipeloader/wire/shape"
+  require "pipeloader/wire/literals"
+  require "pipeloader/wire/type_lookup"
+  require "pipeloader/wire/coalescing"
+  require "pipeloader/wire/coalesced"
+  require "pipeloader/wire/slice"
+  require "pipeloader/wire/exemplar"
+  require "pipeloader/wire/cancel_request"
+  require "pipeloader/wire/schedule"
+  require "pipeloader/wire/pipeline"
+end
