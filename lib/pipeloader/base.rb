@@ -5,6 +5,9 @@
 # In: nothing of ours. Out: constants. Called by: all.
 
 require "pipeloader/base/errors"
+require "pipeloader/base/types"
+require "pipeloader/base/rows"
 require "pipeloader/base/self_test"
 require "pipeloader/base/outcome"
+require "pipeloader/base/unloaded"
 require "pipeloader/base/asker"

@@ -15,6 +15,7 @@ module Pipeloader
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects)
         install_arguments
+        Response.preparation = method(:prepare_for_response)
         GraphQL::Schema::Object.extend(FieldExact)
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)

@@ -6,8 +6,6 @@
 # Called by: plans, which read nothing but columns, and by the patches that are installed where a schema asks for field_exact.
 
 require "pipeloader/projection/field_exact"
-require "pipeloader/projection/declared_columns"
-require "pipeloader/projection/footprint"
 require "pipeloader/projection/demands"
 require "pipeloader/projection/demand"
 require "pipeloader/projection/reach"

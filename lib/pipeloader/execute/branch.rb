@@ -11,7 +11,7 @@ module Pipeloader
     # @return [Array<Array>] those that are shown
     attr_reader :rows
 
-    # @return [Page::Range, nil] which of the rows that are read a connection shows; nil for all
+    # @return [PageRange, nil] which of the rows that are read a connection shows; nil for all
     attr_reader :range
 
     alias inspect to_s

@@ -5,6 +5,8 @@ module Pipeloader
   # they come; then what isn't is resolved, object by object, each field as if it had a job of its own: when one parks, another
   # fiber goes on with the rest.
   class Cohort
+    include Job::Several
+
     # What is to be done of an object when it comes, and then.
     #
     # asked: [Link | Preload, …] that no resolver comes before. steps: [Call | Evaluation | Follow, …]; each says whether no code

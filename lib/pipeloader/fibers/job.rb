@@ -4,6 +4,9 @@ module Pipeloader
   # One piece of graphql-ruby's work (a field, a list item), run in a fiber that may park, and its place in the order in
   # which a serial run would come to it.
   class Job
+    # Stands in the queue for jobs that nobody needs one by one: `jobs` makes them.
+    module Several; end
+
     TAKES_STEPS = defined?(GraphQL::Execution::FieldResolveStep) ? true : false
     private_constant :TAKES_STEPS
 

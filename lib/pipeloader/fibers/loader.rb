@@ -75,7 +75,7 @@ module Pipeloader
       work = Thread.current[WORK]
       return work << (callable || block) if work
 
-      job = Job === callable || Cohort === callable ? callable : pipeloader_job(callable || block) # rubocop:disable Style/CaseEquality
+      job = Job === callable || Job::Several === callable ? callable : pipeloader_job(callable || block) # rubocop:disable Style/CaseEquality
       TAKES_OBJECTS ? super(job) : @pending_jobs.push(job)
       nil
     end
@@ -126,12 +126,12 @@ module Pipeloader
       Thread.current[WORK] = outer
     end
 
-    # The rest of a Cohort, which this fiber is about to begin with.
+    # The rest of what stands for several jobs, which this fiber is about to begin with.
     #
-    #: (Cohort) -> void
+    #: (Job::Several) -> void
     def pipeloader_leave(cohort) = @pending_jobs.unshift(cohort)
 
-    # Whether a Cohort may be queued.
+    # Whether what stands for several jobs may be queued.
     def pipeloader_takes_cohorts? = pipeloader_queues? && !@pipeloader_run.failing?
 
     # A job that is in its place, and not to be begun as yet: it will be appended, or released.
@@ -207,7 +207,7 @@ module Pipeloader
     # (Those of cohorts are on their own from now on: a field has failed, and each may have to wait for its turn.)
     def pipeloader_queued_jobs
       queue = pipeloader_queue
-      queue.replace(queue.flat_map { |job| job.is_a?(Cohort) ? job.jobs : [job] }) if queue.any?(Cohort)
+      queue.replace(queue.flat_map { |job| job.is_a?(Job::Several) ? job.jobs : [job] }) if queue.any?(Job::Several)
       queue
     end
   end

@@ -5,6 +5,9 @@ module Pipeloader
   # the level that is open, the connections that its fibers hold, and its counters.
   class Response
     class << self
+      # Called when a response begins.
+      attr_accessor :preparation
+
       # Yields the response that the current fiber works for, or a new one that ends with the block.
       def within
         fiber = ResolverFiber.current
@@ -34,7 +37,7 @@ module Pipeloader
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
     def initialize
-      Patches.prepare_for_response
+      Response.preparation&.call
       @context = ActiveSupport::IsolatedExecutionState.context
       @thread = Thread.current
       queries = Fiber[:__graphql_current_multiplex]&.queries || []
@@ -108,7 +111,7 @@ module Pipeloader
 
     # (One that a resolver has made, is first seen here.)
     def hold(pool)
-      Patches::UnsupportedAdapter.refuse(pool)
+      pool.pipeloader_refuse_unsupported
       Hold.new(pool, @leased_before.key?(pool))
     end
 
@@ -118,7 +121,7 @@ module Pipeloader
     end
 
     def begin_with(pool)
-      Patches::UnsupportedAdapter.refuse(pool)
+      pool.pipeloader_refuse_unsupported
       @query_caches << pool.query_cache if pool.respond_to?(:query_cache)
       connection = pool.active_connection? or return
       meet(connection, connection.open_transactions)

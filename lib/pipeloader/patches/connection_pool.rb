@@ -24,6 +24,9 @@ module Pipeloader
           pipeloader_host_with_connection(prevent_permanent_checkout: prevent_permanent_checkout, &block)
         end
       end
+
+      # Called for each pool of a response.
+      def pipeloader_refuse_unsupported = UnsupportedAdapter.refuse(db_config.adapter_class)
     end
   end
 end

@@ -49,7 +49,7 @@ module Pipeloader
         return unless object.is_a?(GraphQL::Schema::Object) && (plans = pipeloader_plans)
 
         type = result.graphql_result_type
-        return unless (model = Root.model_of_object(object.object, type))
+        return unless (model = Value.model_of_object(object.object, type))
 
         partial = plans.partial(type, result.graphql_selections, result.ast_node, model)
         partial if partial&.takes?(object.object)
@@ -57,11 +57,11 @@ module Pipeloader
 
       # @return [Array(Object, (Place | nil))] the value, or its records if they are to be gone through in their place
       def pipeloader_place(value, type, field, node, selections, arguments) # rubocop:disable Metrics/ParameterLists
-        type = Planner.nullable(type)
-        return [value] unless type.list? && (model = Root.model(value) || Root.things(value, schema)) && !Root.connection?(value)
+        type = Types.nullable(type)
+        return [value] unless type.list? && (model = Value.model(value) || Value.things(value, schema)) && !Value.connection?(value)
         return [value] unless (place = @pipeloader_cohorts.place(field, type.of_type, node, selections, arguments, model))
 
-        records = Root.list(value)
+        records = Value.list(value)
         records.is_a?(Array) && place.takes?(records) ? [records, place] : [records || value]
       end
 

@@ -34,7 +34,7 @@ module Pipeloader
 
       # Where they are all one association's.
       def pipeloader_load_ahead(lists)
-        return unless lists.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) } # rubocop:disable Style/CaseEquality
+        return unless lists.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Value.plain?(it) } # rubocop:disable Style/CaseEquality
 
         reflections = lists.map { |it| it.proxy_association.reflection }.uniq(&:__id__)
         return unless reflections.one?

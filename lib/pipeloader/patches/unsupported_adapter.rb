@@ -11,9 +11,7 @@ module Pipeloader
         adapter_class <= PostgreSQLAdapter || adapter_class <= SQLite3Adapter || adapter_class <= UnsupportedAdapter
       end
 
-      # Called for each pool of a response.
-      def self.refuse(pool)
-        adapter_class = pool.db_config.adapter_class
+      def self.refuse(adapter_class)
         adapter_class.prepend(self) unless supports?(adapter_class)
       end
 

@@ -78,8 +78,8 @@ module Pipeloader
       @schema.pipeloader_operations.grow(@text, bytes) if @text
     end
 
-    def demands = @demands ||= Demands.new(self)
-    def plans = @plans ||= Plans.new(self)
+    # Made by Demands.of and Plans.of when they are first asked for.
+    attr_accessor :demands, :plans
 
     # What +selections+ are told from others by: where they stand in the text, so that they are known when it is parsed again.
     #

@@ -6,39 +6,6 @@ module Pipeloader
   #
   #     { comments(first: 3) { edges { cursor node { body } } pageInfo { hasNextPage } } }
   class Page < Plan
-    # Which rows a connection shows.
-    #
-    # @!attribute offset [Integer]
-    # @!attribute most [Integer, nil] how many; nil for all
-    Range = Struct.new(:offset, :most) do
-      class << self
-        # @yieldreturn [GraphQL::Pagination::ActiveRecordRelationConnection]
-        # @return [Range] raises Unfit for one that is read from its end, is empty, or begins nowhere
-        def of(&connection)
-          cut(connection.call)
-        rescue StandardError => e # of a cursor, or the application's, which may say how long a page is
-          raise Coercion.verdict(e) { cut(connection.call) }
-        end
-
-        private
-
-        def cut(connection)
-          after, most = connection.send(:after_offset), connection.first
-          backwards = connection.last || connection.before
-          raise Unfit if !Root.connection?(connection) || backwards || after&.<=(0)
-          raise Unfit unless most.nil? || (most.is_a?(Integer) && most.positive?)
-
-          new(after || 0, most)
-        end
-      end
-
-      # How many rows are read; one more tells whether there is another page.
-      def limit(peeks) = peeks && most ? most + 1 : most
-
-      # @return [Array<Array>] of those that were read
-      def shown(rows) = most ? rows.first(most) : rows
-    end
-
     # One connection's rows, as its fields ask for them.
     Content = Struct.new(:all, :branch) do
       def rows = @rows ||= range.shown(all)
@@ -99,7 +66,7 @@ module Pipeloader
       @types = nodes.types
       @parts = entries.freeze
       @fields = fields
-      @asker = Asker.new(fields.find { |field| Planner.nullable(field.type).list? })
+      @asker = Asker.new(fields.find { |field| Types.nullable(field.type).list? })
       @reasons = reasons
       @peeks = entries.grep(Info).any? { |info| info.facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page } }
     end

@@ -74,13 +74,13 @@ module Pipeloader
       connections = @operation.schema.connections
       wrappers = connections.all_wrappers
       types = HOSTS.map { |host| @model.relation_delegate_class(host) }
-      known = types.all? { |type| Root::CONNECTION.equal?(wrappers.values_at(*type.ancestors).compact.first) }
+      known = types.all? { |type| Value::CONNECTION.equal?(wrappers.values_at(*type.ancestors).compact.first) }
       known &&= CHOICE.all? { |name| Host.graphql_alone?(connections.method(name)) }
       "the schema has a wrapper of its own for relations" unless known
     end
 
     def objection_to_pages
-      methods = [Root::CONNECTION, Root::CONNECTION::Edge].flat_map { |type| methods_of(type) }
+      methods = [Value::CONNECTION, Value::CONNECTION::Edge].flat_map { |type| methods_of(type) }
       own = [*methods, ENCODER.method(:encode), ENCODER.method(:decode)].find { |method| !Host.graphql_alone?(method) }
       "`#{own.name}` of #{own.owner.inspect}" if own
     end
@@ -151,8 +151,8 @@ module Pipeloader
 
     # @return [Class] of the objects that +field+ returns
     def object_type(field, list:)
-      type = Planner.item(field.type)
-      known = type.kind.object? && Planner.nullable(field.type).list? == list
+      type = Types.item(field.type)
+      known = type.kind.object? && Types.nullable(field.type).list? == list
       stop("#{field.type.to_type_signature} isn't what graphql-ruby's own would be") unless known
       stop("`scope_items` of #{type.graphql_name}") unless PlainField.of(nil, field).unscoped?
       stop(PlainType.objection(type))

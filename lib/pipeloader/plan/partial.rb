@@ -60,7 +60,7 @@ module Pipeloader
     def record? = @model < ActiveRecord::Base
 
     # Whether its attributes tell what +record+ answers.
-    def takes?(record) = Root.just?(record, @model)
+    def takes?(record) = Value.just?(record, @model)
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)

@@ -12,17 +12,6 @@ module Pipeloader
     DEEP = 40
     private_constant :OPAQUE, :Part, :DEEP
 
-    class << self
-      # @param type [Class, GraphQL::Schema::Wrapper]
-      def nullable(type) = type.non_null? ? type.of_type : type
-
-      # What a list consists of; where it is none, what is there.
-      def item(type)
-        type = nullable(type)
-        type.list? ? nullable(type.of_type) : type
-      end
-    end
-
     #: (Operation) -> void
     def initialize(operation)
       @operation = operation
@@ -90,7 +79,7 @@ module Pipeloader
       return unless (attribute = Attribute.of(key, plain, model))
       return attribute if Coercion.objection(plain.field.type).nil?
 
-      Attribute::Things.new(attribute, plain.field, nodes, @operation) if Planner.item(plain.field.type).kind.object?
+      Attribute::Things.new(attribute, plain.field, nodes, @operation) if Types.item(plain.field.type).kind.object?
     end
 
     def objection(model)
@@ -230,7 +219,7 @@ module Pipeloader
     end
 
     def objection_to_link(type, field, reflection, many)
-      item = Planner.item(field.type)
+      item = Types.item(field.type)
       return "#{item.to_type_signature} is no object type" unless item.kind.object?
 
       objection_to_association(type, field, reflection, many)
@@ -238,8 +227,8 @@ module Pipeloader
 
     # Why it isn't the association's records that a field gives.
     def objection_to_association(type, field, reflection, many = reflection.collection?)
-      returned = Planner.nullable(field.type)
-      item = Planner.item(field.type)
+      returned = Types.nullable(field.type)
+      item = Types.item(field.type)
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?

@@ -7,7 +7,9 @@ module Pipeloader
     # @return [Demands, nil] nil where nothing is narrowed
     def self.of(query)
       operation = Operation.of(query)
-      operation.demands if operation&.schema&.pipeloader_narrows_any?
+      return unless operation&.schema&.pipeloader_narrows_any?
+
+      operation.demands ||= new(operation)
     end
 
     alias inspect to_s

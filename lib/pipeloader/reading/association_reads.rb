@@ -46,7 +46,7 @@ module Pipeloader
     # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
     def read_for(association, connection, &relation)
       return unless @readable && !@klass.current_scope && !@klass.global_current_scope
-      return unless connection.is_a?(Patches::PostgreSQLAdapter) && connection.prepared_statements
+      return unless connection.respond_to?(:pipeloader_select) && connection.prepared_statements
 
       scopes = scopes_of(association)
       known = @reads[scopes.hash]

@@ -141,13 +141,13 @@ module Pipeloader
       types = type.kind.abstract? ? types_at(path, type, nodes) : [type]
       types.map do |it|
         compiled = @present[path] ? !@witness.made?(path, it) : parent.compiled
-        Spot.new(path, it, compiled, @operation.plans.partials(it, *place(nodes)))
+        Spot.new(path, it, compiled, Plans.for(@operation).partials(it, *place(nodes)))
       end
     end
 
     def types_at(path, type, nodes)
       possible = @operation.possible_types(type)
-      came = possible & (@witness.types(path) | @operation.plans.types(*place(nodes)))
+      came = possible & (@witness.types(path) | Plans.for(@operation).types(*place(nodes)))
       came.empty? ? possible : came
     end
 
@@ -174,7 +174,7 @@ module Pipeloader
 
     # Why objects were made.
     def why(spot, key, types, nodes)
-      found = types.flat_map { |type| @operation.plans.verdicts(type, *place(nodes)) }
+      found = types.flat_map { |type| Plans.for(@operation).verdicts(type, *place(nodes)) }
       @off || found.grep(String).first || known(spot, key) || (TRANSACTION if transaction?) || UNFIT
     end
 

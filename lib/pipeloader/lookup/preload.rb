@@ -68,10 +68,10 @@ module Pipeloader
     # Whether it reads when it is asked for, and by what we know of it.
     def unread?(record)
       key = @lookup.owners_key
-      Root.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
+      Value.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
         record.class._reflect_on_association(name).equal?(@reflection) && # (an heir may have another)
         (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
-        (!record.association_cached?(name) || (@reflection.collection? && Root.readable_association?(record.association(name))))
+        (!record.association_cached?(name) || (@reflection.collection? && Value.readable_association?(record.association(name))))
     end
 
     # (Somebody may have changed its key.)

@@ -30,7 +30,7 @@ module Pipeloader
 
     # Which rows it shows of those that it reads, once it has its arguments.
     #
-    #: () -> Page::Range
+    #: () -> PageRange
     def range = @arguments.range(*[@offset, @limit].flat_map(&:arguments))
 
     private
@@ -62,11 +62,11 @@ module Pipeloader
         given = super
         connections = context.schema.connections
         context.namespace(:connections)[:all_wrappers] ||= connections.all_wrappers
-        range = Page::Range.of { connections.wrap(@field, nil, @model.unscoped, given, context) }
+        range = PageRange.of { connections.wrap(@field, nil, @model.unscoped, given, context) }
         { **given.except(*PAGES), OFFSET => range.offset, LIMIT => range.limit(@peeks) }
       end
 
-      def range(offset, limit) = Page::Range.new(offset, limit && @peeks ? limit - 1 : limit)
+      def range(offset, limit) = PageRange.new(offset, limit && @peeks ? limit - 1 : limit)
     end
   end
 end

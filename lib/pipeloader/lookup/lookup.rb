@@ -103,7 +103,7 @@ module Pipeloader
     # @return [Lookup] itself, with the arguments that a query gives, if it has any
     def for(_context) = self
 
-    # @return [Page::Range, nil] which rows are shown of those that an owner has; nil for all
+    # @return [PageRange, nil] which rows are shown of those that an owner has; nil for all
     def range = nil
 
     # Whether there may be several rows for an owner.
@@ -152,7 +152,7 @@ module Pipeloader
     def prepares?(sql) = !CLOCK.match?(sql)
 
     # @param index [Integer] where in a row the owner's key is
-    def by_key(result, index) = Root.rows(@model, result).group_by { |row| row[index] }
+    def by_key(result, index) = Rows.of(@model, result).group_by { |row| row[index] }
 
     # @return [Arel::SelectManager, nil] what is asked for; nil where +relation+ brings no whole rows of its table
     def arel_of(relation) = (@projection.narrow(relation).arel if @projection.narrows?(relation))

@@ -13,8 +13,11 @@ module Pipeloader
         operation = Operation.of(query)
         return unless operation&.schema&.pipeloader_compiles?
 
-        operation.plans unless operation.foreign_directives? || FieldTrace.of_each?(query.current_trace)
+        self.for(operation) unless operation.foreign_directives? || FieldTrace.of_each?(query.current_trace)
       end
+
+      # @return [Plans] those of the operation, which it keeps
+      def for(operation) = operation.plans ||= new(operation)
 
       # Whether somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
       def interrupted?(error) = error.is_a?(ActiveRecord::StatementInvalid) && error.cause.nil?
@@ -37,10 +40,10 @@ module Pipeloader
     # @param type [Class, GraphQL::Schema::Wrapper] of the field
     # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
     def grow(value, type, selections, node, context)
-      list = Planner.nullable(type).list?
-      connection = Root.connection?(value)
-      return if list == (connection || ActiveRecord::Base === value) || !(model = Root.model(value))
-      return unless (plan = at(Planner.item(type), selections, node, model)) && plan.connection? == connection
+      list = Types.nullable(type).list?
+      connection = Value.connection?(value)
+      return if list == (connection || ActiveRecord::Base === value) || !(model = Value.model(value))
+      return unless (plan = at(Types.item(type), selections, node, model)) && plan.connection? == connection
 
       trees = Harvest.new(ResolverFiber.current, context).call(plan, value)
       list || connection || trees.nil? ? trees : trees.first
@@ -64,10 +67,10 @@ module Pipeloader
     # @param value what a field's resolver has returned
     # @return [Array<Hash>, nil] as #grow
     def grow_things(value, type, selections, node, context)
-      type = Planner.nullable(type)
-      return unless type.list? && Root.things(value, @operation.schema) && FieldTrace.of(context.query).nil?
+      type = Types.nullable(type)
+      return unless type.list? && Value.things(value, @operation.schema) && FieldTrace.of(context.query).nil?
 
-      write_things(value, Planner.nullable(type.of_type), selections, node, context)
+      write_things(value, Types.nullable(type.of_type), selections, node, context)
     rescue Unfit
       nil
     end
@@ -77,10 +80,10 @@ module Pipeloader
     # @return [Array<Hash>]
     # @raise [Unfit]
     def write_things(things, type, selections, node, context)
-      model = Root.things(things, @operation.schema) || raise(Unfit)
+      model = Value.things(things, @operation.schema) || raise(Unfit)
       plan = look(@places, type, selections, node, model) { plan_for(type, selections, model) }
       raise Unfit unless plan.is_a?(Plan)
-      raise Unfit unless things.all? { |it| Root.just?(it, model) }
+      raise Unfit unless things.all? { |it| Value.just?(it, model) }
 
       plan.use(context)
       Branch.of(plan, things, coerced: false).build(context)
@@ -169,10 +172,10 @@ module Pipeloader
     #
     # @return [Array, nil] nil where they aren't that
     def grow_associations(values, type, selections, node, context)
-      return unless Planner.nullable(type).list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Root.plain?(it) }
+      return unless Types.nullable(type).list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Value.plain?(it) }
 
       associations = values.map(&:proxy_association)
-      return unless associations.all? { |it| Root.readable_association?(it) }
+      return unless associations.all? { |it| Value.readable_association?(it) }
       return unless (link = link(associations, type, selections, node))
 
       Harvest.new(ResolverFiber.current, context).associations(link, associations)
@@ -184,7 +187,7 @@ module Pipeloader
     def link(associations, type, selections, node)
       reflection = associations.first.reflection
       return unless associations.all? { |it| it.reflection.equal?(reflection) }
-      return unless (plan = at(Planner.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
+      return unless (plan = at(Types.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.of(reflection, plan.projection)
       link = Link.new(nil, nil, reflection, lookup, 0, plan, nullable: false)

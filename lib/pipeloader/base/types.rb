@@ -1,0 +1,15 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What graphql-ruby's type wrappers are about.
+  module Types
+    # @return [Class] the type itself, where null may stand or not
+    def self.nullable(type) = type.non_null? ? type.of_type : type
+
+    # @return [Class] what a list of this type contains; the type itself if it is no list
+    def self.item(type)
+      type = nullable(type)
+      type.list? ? nullable(type.of_type) : type
+    end
+  end
+end

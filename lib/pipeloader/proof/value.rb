@@ -1,0 +1,94 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a resolver has returned, looked at without calling any method of the application's.
+  module Value
+    CLASS = Kernel.instance_method(:class)
+    # What graphql-ruby asks of any thing.
+    OWN = %i[class respond_to? public_send].freeze
+    NO_THINGS = [NilClass, GraphQL::Error, GraphQL::Execution::Interpreter::RawValue].freeze
+    NAME = Module.instance_method(:name)
+    private_constant :CLASS, :OWN, :NO_THINGS, :NAME
+
+    CONNECTION = GraphQL::Pagination::ActiveRecordRelationConnection
+
+    class << self
+      # @return [Class, nil] the model of the records that +value+ is, or brings; nil where it isn't the root of any plan
+      def model(value)
+        case value
+        when ActiveRecord::Relation then value.klass
+        when ActiveRecord::Base then record_class(value)
+        when CONNECTION then value.items.klass if connection?(value)
+        when Array then record_class(value.first) if ActiveRecord::Base === value.first # (asked so, a lazy proxy stays lazy)
+        end
+      end
+
+      # (A proxy that stands for what isn't loaded yet, would load it when it's asked.)
+      #
+      # @return [Class, nil] of the things in an Array, if they are what graphql-ruby goes on with
+      def things(value, schema)
+        return unless Array === value && value.instance_of?(Array)
+
+        first = value.first
+        return if !(Kernel === first) || NO_THINGS.any? { |it| it === first }
+
+        type = CLASS.bind_call(first)
+        type if named?(type) && OWN.all? { |name| kernels?(type, name) } && !schema.lazy?(first)
+      end
+
+      # @param value what an object of +type+ stands for
+      # @return [Class, nil] as #model, of a record, or of a connection where the type says that it is one
+      def model_of_object(value, type)
+        if ConnectionSelection.connection?(type) then value.items.klass if connection?(value)
+        elsif ActiveRecord::Base === value then record_class(value)
+        end
+      end
+
+      # Whether it is of that class, and has no methods of its own. (Asked of thousands: without allocating, and without asking
+      # the object, which may be a proxy.)
+      def just?(object, type) = ObjectSpace.internal_class_of(object).equal?(type)
+
+      # (A decorator may say that it is a record, too.)
+      def record_class(value)
+        type = value.class
+        type if type <= ActiveRecord::Base
+      end
+
+      # Whether it is graphql-ruby's own, of a relation.
+      def connection?(value)
+        just?(value, CONNECTION) && ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION::Edge)
+      end
+
+      # @param value what a field's resolver has returned, of which #model knows
+      # @return [Array<ActiveRecord::Base>, Unloaded, nil] its records, which may have to be read first; nil where it's not to be
+      #   known what they are
+      def list(value)
+        return (value if value.instance_of?(Array)) unless ActiveRecord::Relation === value
+        return unless plain?(value) && value.extending_values.empty?
+
+        value.load
+        value.records
+      rescue StandardError => e # graphql-ruby is to see it, and not to read once more
+        Unloaded.new(e)
+      end
+
+      # Whether its records are those in the database, and nobody minds that they are read.
+      def readable_association?(association)
+        owner = association.owner
+        reflection = association.reflection
+        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? &&
+          !reflection.strict_loading? && reflection.extensions.empty? && !reflection.options[:disable_joins]
+      end
+
+      # Whether no method of it is somebody's own.
+      def plain?(relation) = just?(relation, relation.class)
+
+      private
+
+      # (Some are made for each request.)
+      def named?(type) = !NAME.bind_call(type).nil?
+
+      def kernels?(type, name) = type.method_defined?(name) && type.instance_method(name).owner.equal?(Kernel)
+    end
+  end
+end
