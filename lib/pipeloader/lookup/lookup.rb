@@ -219,12 +219,18 @@ module Pipeloader
 
     # The association's, as it is read for an owner.
     def relation_with(key)
-      association = @reflection.active_record.instantiate({}).association(@reflection.name)
+      association = @reflection.association_class.new(owner, @reflection)
       keys = [key]
       scope = ActiveRecord::Associations::AssociationScope.create { |value| keys.empty? ? value : keys.pop }
       relation = association.send(:target_scope).merge!(scope.scope(association))
       everywhere = association.klass.global_current_scope
       everywhere ? relation.merge!(everywhere) : relation
+    end
+
+    # One that stands for all. Nothing of the application's is run for it: it has no columns that an `after_initialize` could ask.
+    def owner
+      model = @reflection.active_record
+      model.allocate.tap { |it| it.instance_variable_set(:@attributes, model.attributes_builder.build_from_database) }
     end
 
     # With all binds as parameters, whether or not statements are prepared.
