@@ -58,7 +58,8 @@ module Pipeloader
       # @return [Array(Object, (Place | nil))] the value, or its records if they are to be gone through in their place
       def pipeloader_place(value, type, field, node, selections, arguments) # rubocop:disable Metrics/ParameterLists
         type = Types.nullable(type)
-        return [value] unless type.list? && (model = Value.model(value) || Value.things(value, schema)) && !Value.connection?(value)
+        return [value] if !type.list? || Value.connection?(value)
+        return [value] unless (model = Value.model(value) || Value.things(value, schema))
         return [value] unless (place = @pipeloader_cohorts.place(field, type.of_type, node, selections, arguments, model))
 
         records = Value.list(value)
