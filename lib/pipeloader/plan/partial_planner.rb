@@ -19,10 +19,18 @@ module Pipeloader
       return Partial.new(model, [], selected.transform_values { objection }, {}, wraps: false) if objection
 
       plain, others = parts(type, selected, model).partition { |_, part| part.is_a?(Part) }
-      others = others.to_h
-      ahead = others.keys.filter_map { |key| read_ahead(type, key, selected[key], model) }
+      counted, plain = plain.partition { |key, _| others.any? && counted?(type, selected[key], model) }
+      others = others.to_h.merge(counted.to_h { |key, _| [key, "its counter cache says how many there are until it is loaded"] })
+      ahead = (others.keys - counted.map(&:first)).filter_map { |key| read_ahead(type, key, selected[key], model) }
       entries = (plain.map(&:last) + ahead).map { |part| [part.columns, part.entry.call(part.columns)] }
       Partial.new(model, entries, others, calls(type, selected.slice(*others.keys), model), wraps: PlainType.objection(type).nil?)
+    end
+
+    # Whether a resolver beside it may be told something else by its size than by its records, and so by whether it is loaded.
+    def counted?(type, nodes, model)
+      field = field(type, nodes)
+      reflection = association(type, field, model) if field
+      reflection&.collection? && reflection.has_cached_counter?
     end
 
     # (Nothing is read of it.)
