@@ -38,7 +38,7 @@ module Pipeloader
     #    ?plan_bytes: Integer) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT) # rubocop:disable Metrics/ParameterLists
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
-        raise ArgumentError, "fiber_limit is #{fiber_limit.inspect}, but graphql-ruby needs 4 fibers: give more, or none"
+        raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
 
       Patches::Locks.install
