@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "active_support/time"
+require "bigdecimal"
 
 module Pipeloader
   # A method that does nothing but to work something out from columns: a resolver method, or one of the model's.
