@@ -5,8 +5,8 @@ module Pipeloader
     # Host:: GraphQL::Execution::FieldResolveStep (Execution::Next)
     # Since:: graphql 2.6
     # Why no public seam does it:: there one fiber calls a field's resolver for all objects, one after the other, and goes through
-    #   the lists that they return, so that each read would be alone in its burst. (Where plans may be, what the field asks its
-    #   records for is read for all of them by one statement.)
+    #   the lists and the lazy values that they return, so that each read would be alone in its burst. (Where plans may be, what
+    #   the field asks its records for is read for all of them by one statement.)
     # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`); for
     #   lists, directives of the application's are to see them first.
     module StepResolvers
@@ -15,6 +15,32 @@ module Pipeloader
         pipeloader_load(fiber) if fiber && @field_results.size > 1 && @field_definition.type.list? && @post_processors.nil?
         super
       end
+
+      # graphql-ruby goes through what has been synced as it does through lazy values: at the first error that leaves one of
+      # them it stops, and the rest stay lazy.
+      def sync(lazy)
+        return lazy.call if lazy.is_a?(Synced)
+        return super unless lazy.is_a?(Array) && lazy.size > 1 && (fiber = ResolverFiber.current)
+
+        synced = fiber.side_by_side(lazy) { |it| Synced.of(it) { sync(it) } }
+        result = super(synced)
+        lazy.replace(synced.map { |it| it.is_a?(Synced) ? it.unsynced : it })
+        result.equal?(synced) ? lazy : result
+      end
+
+      # A value of a field that graphql-ruby has yet to be told of, or the error that has left it.
+      Synced = Struct.new(:unsynced, :value, :error) do
+        def self.of(unsynced)
+          new(unsynced, yield)
+        rescue StandardError => e
+          raise if e.instance_of?(::Timeout::Error)
+
+          new(unsynced, nil, e)
+        end
+
+        def call = error ? raise(error) : value
+      end
+      private_constant :Synced
 
       private
 
