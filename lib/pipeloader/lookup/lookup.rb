@@ -219,7 +219,8 @@ module Pipeloader
 
     # The association's, as it is read for an owner.
     def relation_with(key)
-      reflection = @reflection.active_record._reflect_on_association(@reflection.name) # a has_and_belongs_to_many goes through another
+      # A has_and_belongs_to_many goes through another.
+      reflection = @reflection.active_record._reflect_on_association(@reflection.name)
       association = reflection.association_class.new(owner, reflection)
       keys = [key]
       scope = ActiveRecord::Associations::AssociationScope.create { |value| keys.empty? ? value : keys.pop }
