@@ -34,6 +34,8 @@ class OwnersTest < PipeloaderTest
   BookType = Class.new(GraphQL::Schema::Object) do
     graphql_name "Book"
     field :title, String
+    field :loud, String
+    def loud = [object.title].each(&:upcase!).join
   end
 
   ShelfType = Class.new(GraphQL::Schema::Object) do
@@ -77,6 +79,8 @@ class OwnersTest < PipeloaderTest
     assert_same_answers("{ shelves { bare books { title } } }")
     assert_same_answers("{ shelves { books { title } bare } }")
     assert_same_answers("{ shelves { title books { title } } }")
+    assert_same_answers("{ shelves { title books { loud } bareParent } }")
+    assert_same_answers("{ shelves { books { title loud } bare } }")
   end
 
   def test_a_callback_that_asks_for_a_column

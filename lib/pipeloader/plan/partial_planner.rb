@@ -3,6 +3,9 @@
 module Pipeloader
   # As Planner, for an object of which only some is plain.
   class PartialPlanner < Planner
+    COUNTED = "its counter cache says how many there are until it is loaded"
+    private_constant :COUNTED
+
     # What of an object that has a record of +model+ is plain, whatever the rest is.
     #
     # @param model [Class] or that of any other thing
@@ -20,18 +23,17 @@ module Pipeloader
 
       plain, others = parts(type, selected, model).partition { |_, part| part.is_a?(Part) }
       counted, plain = plain.partition { |key, _| others.any? && counted?(type, selected[key], model) }
-      others = others.to_h.merge(counted.to_h { |key, _| [key, "its counter cache says how many there are until it is loaded"] })
-      ahead = (others.keys - counted.map(&:first)).filter_map { |key| read_ahead(type, key, selected[key], model) }
+      others = others.to_h.merge(counted.to_h { |key, _| [key, COUNTED] })
+      ahead = others.keys.filter_map { |key| read_ahead(type, key, selected[key], model) }
       entries = (plain.map(&:last) + ahead).map { |part| [part.columns, part.entry.call(part.columns)] }
       Partial.new(model, entries, others, calls(type, selected.slice(*others.keys), model), wraps: PlainType.objection(type).nil?)
     end
 
-    # Whether a resolver beside it may be told something else by its size than by its records, and so by whether it is loaded.
-    def counted?(type, nodes, model)
-      field = field(type, nodes)
-      reflection = association(type, field, model) if field
-      reflection&.collection? && reflection.has_cached_counter?
-    end
+    # Whether a resolver beside the association can tell when it is loaded.
+    def counted?(*place) = (reflection = reflection(*place)) && PlainModel.counted?(reflection)
+
+    # @return [ActiveRecord::Reflection::AbstractReflection, nil]
+    def reflection(type, nodes, model) = (field = field(type, nodes)) && association(type, field, model)
 
     # (Nothing is read of it.)
     def of_thing(type, selected, model)
@@ -52,9 +54,8 @@ module Pipeloader
 
     # @return [Part, nil] nil where graphql-ruby has to ask for each object's records
     def read_ahead(type, key, nodes, model)
-      field = field(type, nodes)
-      reflection = association(type, field, model) if field
-      preload = preload(reflection, key, PlainField.of(type, field)) if reflection
+      reflection = reflection(type, nodes, model)
+      preload = preload(reflection, key, PlainField.of(type, field(type, nodes))) if reflection
       Part.new([preload.lookup.owners_key], ->(_) { preload }) if preload
     end
 

@@ -27,7 +27,7 @@ module Pipeloader
     # @param key [String, nil] as Preload's, and so +plain+
     # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
     def preload(reflection, key = nil, plain = nil)
-      return if Lookup.objection(reflection) || objection(reflection.klass)
+      return if PlainModel.counted?(reflection) || Lookup.objection(reflection) || objection(reflection.klass)
 
       preload = Preload.new(key, reflection, plain)
       preload if narrows?(preload.lookup)

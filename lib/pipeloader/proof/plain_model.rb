@@ -32,6 +32,10 @@ module Pipeloader
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
       end
 
+      # Whether a counter cache says how many records there are until they are loaded. If the counter is wrong, or the association
+      # has a scope, a resolver that asks for its size can tell.
+      def counted?(reflection) = reflection.collection? && reflection.has_cached_counter?
+
       # The association by which ActiveRecord lets the records that another one brings know their owner: it is the owner itself.
       #
       # @return [ActiveRecord::Reflection::AbstractReflection, nil]

@@ -72,14 +72,13 @@ module Pipeloader
         Unloaded.new(e)
       end
 
-      # Whether its records are those in the database, and nobody minds that they are read but not loaded. A counter cache says
-      # how many there are until they are loaded.
+      # Whether its records are those in the database, and nobody can tell when they are read.
       def readable_association?(association)
         owner = association.owner
         reflection = association.reflection
         !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? &&
           !reflection.strict_loading? && reflection.extensions.empty? && !reflection.options[:disable_joins] &&
-          !(reflection.collection? && reflection.has_cached_counter?)
+          !PlainModel.counted?(reflection)
       end
 
       # Whether no method of it is somebody's own.
