@@ -138,6 +138,12 @@ class AssignmentsTest < PipeloaderTest
     assert_same_tenants("{ b: seen a: owners(tenant: 0) { docsSeen docsCount docs { id } enter1 count: docsCount seen } }")
   end
 
+  # What is read side by side, too.
+  def test_several_associations_of_the_next_object
+    assert_same_tenants("{ seen a: owners(tenant: 0) { docs { id } docsCount seen enter1 after: seen } }")
+    assert_same_tenants("{ seen a: owners(tenant: 0) { docs { id owner { docs { id } docsCount } } seen enter1 after: seen } }")
+  end
+
   # A fiber whose job has assigned begins another one.
   def test_the_next_job_of_a_fiber
     assert_same_tenants("{ a: docs(tenant: 0) { id } b: docs(tenant: 1) { owner { docsSeen } } last: owners { docs { id } enter0 } }")

@@ -8,13 +8,18 @@ module Pipeloader
     #: () -> Snapshot
     attr_reader :start
 
+    # The state that #within has put in place; nil outside of it.
+    #
+    #: () -> Snapshot?
+    attr_reader :pinned
+
     alias inspect to_s
 
     #: (Run) -> void
     def initialize(run)
       @run = run
       @base = run.base
-      @state = @start = @rest = @rested = @taken = nil
+      @state = @start = @rest = @rested = @taken = @pinned = nil
     end
 
     # A job begins. The second one in a row of one fiber finds all as the first has left it, and starts from the same unless the
@@ -61,16 +66,11 @@ module Pipeloader
     end
 
     # Yields where the fiber sees what +start+ says.
-    def within(start)
-      return yield if start.equal?(@start)
-
-      outer = @start
-      begin
-        settle_in(start, false)
-        yield
-      ensure
-        settle_in(outer, false)
-      end
+    def within(start, &block)
+      outer, @pinned = @pinned, start
+      start.equal?(@start) ? yield : at(start, &block)
+    ensure
+      @pinned = outer
     end
 
     # Yields while the fiber is away, where it may read for others.
@@ -83,6 +83,16 @@ module Pipeloader
     end
 
     private
+
+    def at(start)
+      outer = @start
+      begin
+        settle_in(start, false)
+        yield
+      ensure
+        settle_in(outer, false)
+      end
+    end
 
     # Whether it works on what all fibers do. See DynamicState#for_a_fiber.
     def shared? = @state.equal?(@base)

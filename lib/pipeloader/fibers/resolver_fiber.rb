@@ -207,7 +207,8 @@ module Pipeloader
     def side_by_side(values, &block)
       return values.map(&block) if values.size < 2 || !parks? || !@state.at_rest?
 
-      SideBySide.new(self, values, block).results
+      pinned = @state.pinned
+      SideBySide.new(self, values, pinned ? within_pinned(pinned, block) : block).results
     end
 
     # Looks up along with all other fibers that look up the same: they come to it first.
@@ -294,6 +295,9 @@ module Pipeloader
     attr_reader :waiting_for
 
     private
+
+    # @return [Proc] does +work+ so that it sees what this fiber sees now, on whichever fiber
+    def within_pinned(pinned, work) = ->(value) { ResolverFiber.current.within(pinned) { work.call(value) } }
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
     # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches. As long as anybody
