@@ -171,7 +171,7 @@ require "pipeloader/base"
 
 Pipeloader::SelfTest.run_on_graphql
 
-# In the order in which a read passes through. A room names only those before it, the patches all.
+# In the order in which a read passes through. A room names only rooms before it; patches may name all.
 require "pipeloader/wire"
 require "pipeloader/proof"
 require "pipeloader/fibers"

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The ground that every room stands on: the version, our errors, and what is known of the field that is running.
+# The ground that every room stands on: our errors, graphql-ruby's type wrappers, and what is known of the field that is running.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
