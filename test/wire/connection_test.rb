@@ -402,6 +402,27 @@ class ConnectionTest < WireCase
     assert_equal ["42P01", nil, "42P01"], outcomes.map { |it| it.sqlstate if it.is_a?(Failure) }
   end
 
+  # -- the pool's reaper -----------------------------------------------------------------------------------------------
+
+  # From ActiveRecord 8.1 on it pings what nobody leases, and a burst's connection is leased.
+  def test_the_pool_looks_after_its_connections_while_the_burst_runs
+    outcomes = assert_alike do |piped|
+      pool = Gated.connection_pool
+      Array.new(2) { pool.checkout.tap(&:connect!) }.each { |adapter| pool.checkin(adapter) }
+      thread = respond(piped, 2) do |index|
+        Gated.with_connection { |c| c.select_value(["SELECT 'read'", "SELECT 'locked' FROM pg_advisory_xact_lock(34)"][index]) }
+      end
+      advisory_locked(34) do
+        thread.wakeup_gate
+        await_waiter
+        %i[reap flush].each { |work| pool.public_send(work) }
+        pool.keep_alive(0) if pool.respond_to?(:keep_alive)
+      end
+      thread.value
+    end
+    assert_equal %w[read locked], outcomes
+  end
+
   # -- ALTER TABLE -----------------------------------------------------------------------------------------------------
 
   { add: "ADD COLUMN more int DEFAULT 7", drop: "DROP COLUMN extra", type: "ALTER COLUMN extra TYPE text" }.each do |name, change|

@@ -105,8 +105,7 @@ class LocksTest < WireCase
 
   def setup
     super
-    # (Its reaper would be a second thread.)
-    connect_gated(reaping_frequency: nil)
+    connect_gated
   end
 
   [SEEN, LATCHES, FREE].reduce(:merge).each { |kind, make| define_method(:"test_#{kind}") { assert_alike(make) } }
@@ -338,7 +337,7 @@ class LocksTest < WireCase
     Gated.release_connection
   end
 
-  # Ends every other thread: the pools' reapers, who come with a pool.
+  # Ends every other thread.
   def alone
     yield if block_given?
     (Thread.list - [Thread.current]).each { |thread| thread.kill.join }
