@@ -174,10 +174,11 @@ module Pipeloader
     def make_course(left)
       @positions ||= @fields.each_key.with_index.to_h
       asked, steps = [], []
-      keys = @fields.keys.partition { |key| @partial.plain?(key) && !left.include?(key) }
-      follows = !@partial.record? && keys.last.any? # (Things that are side by side may well know one another.)
+      plain = @fields.to_h { |key, _| [key, @partial.plain?(key)] }
+      left.each { |key| plain[key] = false }
+      follows = !@partial.record? && plain.value?(false) # (Things that are side by side may well know one another.)
       @fields.each do |key, nodes|
-        next steps << opaque(key, nodes) if keys.last.include?(key)
+        next steps << opaque(key, nodes) unless plain[key]
         next asked.concat([@partial.link(key)].compact) if steps.empty? && !follows
 
         steps << Follow.new([], @positions[key]) unless joins?(key, steps.last)

@@ -16,7 +16,7 @@ module Pipeloader
       return if plan.connection? && !value.context.equal?(@context)
 
       root = Root.branch(plan, value) or return
-      told(plan.fields) { nil }
+      told(plan) { nil }
       read(root)
       root.build(@context)
     end
@@ -45,14 +45,16 @@ module Pipeloader
       level = root.branches
       until level.empty?
         found = @fiber.look_up(level.map { |branch| branch.wanted(@context) })
-        level.zip(found) { |branch, rows| told(branch.fields) { branch.take_own(rows) } }
+        level.zip(found) { |branch, rows| told(branch) { branch.take_own(rows) } }
         level = level.flat_map(&:branches)
       end
     end
 
-    # The trace, of the first of +fields+ around the block, and of the others when it is done.
-    def told(fields, &block)
-      return yield if fields.empty? || (trace = trace()).nil?
+    # The trace, of the first of the fields of a +part+ around the block, and of the others when it is done.
+    #
+    # @param part [#fields] Plan or Branch
+    def told(part, &block)
+      return yield if (trace = trace()).nil? || (fields = part.fields).empty?
 
       first, *others = fields
       trace.over(first, &block).tap { others.each { |field| trace.over(field) { nil } } }

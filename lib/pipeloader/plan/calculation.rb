@@ -9,9 +9,11 @@ module Pipeloader
 
     # @param plain [PlainField]
     # @param lookup [CalculationLookup]
-    def initialize(key, plain, reflection, lookup, index)
-      super(key, plain, reflection, lookup, index, Plan.new(lookup.projection, []), nullable: true)
-      @coercion = Coercion.new(plain.field.type, lookup.value_type)
+    # @param plan [Plan] for no columns
+    # @param coercion [Coercion] of what is calculated
+    def initialize(key, plain, reflection, lookup, index, plan, coercion) # rubocop:disable Metrics/ParameterLists
+      super(key, plain, reflection, lookup, index, plan, nullable: true)
+      @coercion = coercion
     end
 
     # (It brings no objects.)

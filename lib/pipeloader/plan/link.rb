@@ -8,7 +8,7 @@ module Pipeloader
     # @return [Integer] where in its owner's row the key is
     attr_reader :index
 
-    # @return [Integer] its place among its plan's links
+    # @return [Integer] its place among its plan's links, which it may have in common with others
     attr_accessor :at
 
     alias inspect to_s
@@ -27,7 +27,7 @@ module Pipeloader
       @plan = plan
       @nullable = nullable
       @lookup = lookup
-      @inverse = PlainModel.inverse(reflection)&.name
+      @inverse = PlainModel.inverse(reflection)&.name if plan.links.any?
       @asker = plan.asker || plain&.asker(@many)
     end
 

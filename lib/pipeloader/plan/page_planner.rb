@@ -30,7 +30,7 @@ module Pipeloader
     def begin_with(type, model)
       @type, @model = type, model
       @nodes, @fields = nil, []
-      stop(objection_to_connection(type))
+      stop(once(:connection, type) { objection_to_connection(type) })
       self
     end
 
@@ -104,7 +104,7 @@ module Pipeloader
 
     # @yield [Symbol, GraphQL::Schema::Field] what is called of the connection, or of the edge; nil if that isn't graphql-ruby's
     def named(type, key, nodes, host = nil)
-      return typename(key, type).entry.call([]) if typename?(nodes)
+      return typename(type).entry.call(key, []) if typename?(nodes)
 
       field = field_of(type, nodes)
       plain = PlainField.of(type, field)
@@ -116,7 +116,7 @@ module Pipeloader
       edge = object_type(field, list: true)
       stop("#{edge.graphql_name} isn't an edge type of graphql-ruby's", edge, field) unless edge < ConnectionSelection::EDGE
       @fields << field
-      Page::Edges.new(key, below(edge, nodes).map { |name, same| entry_of_edge(edge, name, same) })
+      Page::Edges.new(key, selected_below(edge, nodes).map { |name, same| entry_of_edge(edge, name, same) })
     end
 
     def entry_of_edge(edge, key, nodes)
@@ -132,13 +132,13 @@ module Pipeloader
       type = object_type(field, list: list)
       stop("the nodes are selected twice") if @nodes
       @fields << field
-      Page::Nodes.new(key, @nodes = plan_of(type, nodes.flat_map(&:selections), @model))
+      Page::Nodes.new(key, @nodes = plan_of(type, below(nodes), @model))
     end
 
     def info(key, field, nodes)
       type = object_type(field, list: false)
       @fields << field
-      Page::Info.new(key, below(type, nodes).map { |name, same| fact(type, name, same) })
+      Page::Info.new(key, selected_below(type, nodes).map { |name, same| fact(type, name, same) })
     end
 
     def fact(type, key, nodes)
@@ -147,7 +147,7 @@ module Pipeloader
       end
     end
 
-    def below(type, nodes) = selected(type, nodes.flat_map(&:selections))
+    def selected_below(type, nodes) = selected(type, below(nodes))
 
     # @return [Class] of the objects that +field+ returns
     def object_type(field, list:)

@@ -21,53 +21,64 @@ module Pipeloader
       objection = PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
       return Partial.new(model, [], selected.transform_values { objection }, {}, wraps: false) if objection
 
-      plain, others = parts(type, selected, model).partition { |_, part| part.is_a?(Part) }
-      counted, plain = plain.partition { |key, _| others.any? && counted?(type, selected[key], model) }
-      others = others.to_h.merge(counted.to_h { |key, _| [key, COUNTED] })
-      ahead = others.keys.filter_map { |key| read_ahead(type, key, selected[key], model) }
-      entries = (plain.map(&:last) + ahead).map { |part| [part.columns, part.entry.call(part.columns)] }
-      Partial.new(model, entries, others, calls(type, selected.slice(*others.keys), model), wraps: PlainType.objection(type).nil?)
+      parts = parts(type, selected, model)
+      others = parts.reject { |_, part| part.is_a?(Part) }
+      counted = others.empty? ? others : counted(type, selected.reject { |key, _| others.key?(key) }, model)
+      others.each_key { |key| (ahead = read_ahead(type, selected[key], model)) && parts[key] = ahead }
+      [parts, others].each { |all| all.update(counted) }
+      entries = parts.filter_map { |key, part| [part.columns, part.entry.call(key, part.columns)] if part.is_a?(Part) }
+      calls = calls(type, selected.select { |key, _| others.key?(key) }, model)
+      Partial.new(model, entries, others, calls, wraps: PlainType.objection(type).nil?)
     end
 
-    # Whether a resolver beside the association can tell when it is loaded.
-    def counted?(*place) = (reflection = reflection(*place)) && PlainModel.counted?(reflection)
+    # {key in the response => the reason} of associations of which a resolver beside them can tell whether they are loaded.
+    def counted(type, selected, model)
+      selected.filter_map { |key, nodes| [key, COUNTED] if (field = field(type, nodes)) && counted?(type, field, model) }.to_h
+    end
 
-    # @return [ActiveRecord::Reflection::AbstractReflection, nil]
-    def reflection(type, nodes, model) = (field = field(type, nodes)) && association(type, field, model)
+    def counted?(type, field, model)
+      once(:counted, field) { (reflection = association(type, field, model)) && PlainModel.counted?(reflection) }
+    end
 
     # (Nothing is read of it.)
     def of_thing(type, selected, model)
       return Partial.new(model, [], {}, {}, wraps: false) if PlainType.objection(type)
 
-      own = leaves(type, selected) { |key, plain| Attribute.of(key, plain, model) }.merge(typenames(type, selected))
-      Partial.new(model, own.values.map { |it| [[], it] }, {}, calls(type, selected.except(*own.keys), model), wraps: true)
+      own = leaves(type, selected, :attributes) { |key, plain| Attribute.of(key, plain, model) }.merge(typenames(type, selected))
+      calls = calls(type, selected.reject { |key, _| own.key?(key) }, model)
+      Partial.new(model, own.values.map { |it| [[], it] }, {}, calls, wraps: true)
     end
 
     def typenames(type, selected)
       keys = selected.keys.select { |key| typename?(selected[key]) }
-      catch(OPAQUE) { return keys.to_h { |key| [key, typename(key, type).entry.call([])] } }
+      catch(OPAQUE) { return keys.to_h { |key| [key, typename(type).entry.call(key, [])] } }
       {}
     end
 
     # {key in the response => Part, or the reason, if it is graphql-ruby's}
-    def parts(type, selected, model) = selected.to_h { |key, nodes| [key, catch(OPAQUE) { part(type, key, nodes, model) }] }
+    def parts(type, selected, model) = selected.to_h { |key, nodes| [key, catch(OPAQUE) { part(type, nodes, model) }] }
 
     # @return [Part, nil] nil where graphql-ruby has to ask for each object's records
-    def read_ahead(type, key, nodes, model)
-      reflection = reflection(type, nodes, model)
-      preload = preload(reflection, key, PlainField.of(type, field(type, nodes))) if reflection
-      Part.new([preload.lookup.owners_key], ->(_) { preload }) if preload
+    def read_ahead(type, nodes, model)
+      field = field(type, nodes) or return
+      once(:ahead, field) do
+        reflection = association(type, field, model)
+        lookup = preload(reflection)&.lookup if reflection
+        plain = PlainField.of(type, field)
+        Part.new([lookup.owners_key], ->(key, _) { Preload.new(key, reflection, plain) }) if lookup
+      end
     end
 
     # {key in the response => ResolverCall}
-    def calls(type, selected, model) = leaves(type, selected) { |key, plain| ResolverCall.of(key, plain, model) }
+    def calls(type, selected, model) = leaves(type, selected, :calls) { |key, plain| ResolverCall.of(key, plain, model) }
 
     # {key in the response => what the block returns for its PlainField}, of scalars and enums; without those for which that's nil
-    def leaves(type, selected)
+    def leaves(type, selected, kind)
       selected.filter_map do |key, nodes|
-        field = field(type, nodes)
-        found = yield(key, PlainField.of(type, field)) if field && Coercion.objection(field.type).nil?
-        [key, found] if found
+        next unless (field = field(type, nodes)) && leaf?(field)
+
+        found = once(kind, field) { yield(key, PlainField.of(type, field)) }
+        [key, found.under(key)] if found
       end.to_h
     end
 

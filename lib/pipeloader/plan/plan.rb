@@ -52,7 +52,7 @@ module Pipeloader
     # @return [Projection] columns of the rows, in their order
     attr_reader :projection
 
-    # @return [Array<Link>] associations that are selected
+    # @return [Array<Link>] associations that are selected, each once
     attr_reader :links
 
     # @return [Array<Constant, Leaf, Computed, Calculation, Link>]
@@ -64,9 +64,9 @@ module Pipeloader
     def initialize(projection, entries)
       @projection = projection
       @entries = entries.freeze
-      @links = entries.grep(Link).freeze
-      @links.each_with_index { |link, at| link.at = at }
-      @types = @links.inject(projection ? { model => model.attribute_types } : {}) { |all, link| all.merge(link.plan.types) }
+      @links = number(entries.grep(Link)).freeze
+      @types = projection ? { model => model.attribute_types } : {}
+      @links.each { |link| @types.update(link.plan.types) }
     end
 
     # Whether all models are as they were. (They aren't after `reset_column_information`.)
@@ -93,7 +93,7 @@ module Pipeloader
     def bytes = 2_000 + (@entries.size * 550) + @links.sum { |link| 1_000 + link.plan.bytes }
 
     # How many values it has, with all that is below.
-    def size = @entries.size + @links.sum { |link| link.plan.size }
+    def size = @size ||= @entries.sum { |entry| entry.is_a?(Link) ? 1 + entry.plan.size : 1 }
 
     # It is about to be used for a query: for the second one it is made into code.
     #
@@ -127,6 +127,22 @@ module Pipeloader
       hash = {}
       @entries.each { |entry| hash[entry.key] = entry.build(row, branch, context) }
       hash
+    end
+
+    private
+
+    # Those that lead by the same lookup to the same plan have one place: they are read once, and written under several keys.
+    #
+    # @return [Array<Link>] the first of each place
+    def number(links)
+      places = {}.compare_by_identity
+      count = -1
+      links.select do |link|
+        alike = places[link.lookup] ||= {}.compare_by_identity
+        first = alike[link.plan] ||= link
+        link.at = first.equal?(link) ? count += 1 : first.at
+        first.equal?(link)
+      end
     end
   end
 end

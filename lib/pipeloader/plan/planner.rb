@@ -3,18 +3,22 @@
 module Pipeloader
   # Proves that all that is selected of records is plain, and makes the Plan; or says what isn't, and why.
   class Planner
+    include Proofs, LinkObjections
+
     # Thrown with the reason.
     OPAQUE = :pipeloader_opaque
 
-    # A part of a Plan, before it is known which columns its rows have.
+    # A part of a Plan, before it is known under which key it is in the response, and which columns its rows have.
     Part = Struct.new(:columns, :entry)
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40
     private_constant :OPAQUE, :Part, :DEEP
 
-    #: (Operation) -> void
-    def initialize(operation)
+    # @param known [Hash] what has been proved so far
+    #: (Operation, ?Hash[untyped, Hash[untyped, untyped]]) -> void
+    def initialize(operation, known = {}.compare_by_identity)
       @operation = operation
+      @known = known
     end
 
     # @param model [Class] of records, or of other things (where it isn't a connection's plan)
@@ -49,22 +53,23 @@ module Pipeloader
 
     def plan_of(type, selections, model)
       stop_where_deep(selections)
-      stop(PlainType.objection(type))
-      stop(objection(model))
-      parts = selected(type, selections).map { |key, nodes| part(type, key, nodes, model) }
-      projection = Projection.of(model, [*PlainModel.of(model).keys, *parts.flat_map(&:columns)].uniq)
-      Plan.new(projection, parts.map { |part| part.entry.call(projection.columns) })
+      stop(once(:type, type) { PlainType.objection(type) })
+      stop(once(:model, model) { objection(model) })
+      parts = selected(type, selections).transform_values { |nodes| part(type, nodes, model) }
+      read = parts.each_value.flat_map(&:columns)
+      projection = Projection.of(model, read.unshift(*PlainModel.of(model).keys).uniq)
+      Plan.new(projection, parts.map { |key, part| part.entry.call(key, projection.columns) })
     end
 
     # (Their rows are the things themselves.)
     def plan_of_things(type, selections, model)
       stop_where_deep(selections)
-      stop(PlainType.objection(type))
+      stop(once(:type, type) { PlainType.objection(type) })
       entries = selected(type, selections).map do |key, nodes|
-        next typename(key, type).entry.call([]) if typename?(nodes)
+        next typename(type).entry.call(key, []) if typename?(nodes)
 
         field = field_of(type, nodes)
-        attribute(key, PlainField.of(type, field), nodes, model) || stop("it isn't an attribute of a #{model.name}", type, field)
+        attribute(key, type, field, nodes, model) || stop("it isn't an attribute of a #{model.name}", type, field)
       end
       Plan.new(nil, entries)
     end
@@ -75,12 +80,16 @@ module Pipeloader
     end
 
     # @return [Attribute, Attribute::Things, nil] nil where there is code, or more to be done
-    def attribute(key, plain, nodes, model)
-      return unless (attribute = Attribute.of(key, plain, model))
-      return attribute if Coercion.objection(plain.field.type).nil?
+    def attribute(key, type, field, nodes, model)
+      known = once_of_field(type, model, field) { Attribute.of(key, PlainField.of(type, field), model) }
+      return unless (attribute = known&.under(key))
+      return attribute if leaf?(field)
 
-      Attribute::Things.new(attribute, plain.field, nodes, @operation) if Types.item(plain.field.type).kind.object?
+      Attribute::Things.new(attribute, field, nodes, @operation) if Types.item(field.type).kind.object?
     end
+
+    # Whether its values are scalars or enums, as graphql-ruby writes them.
+    def leaf?(field) = once(:leaf, field) { Coercion.objection(field.type).nil? }
 
     def objection(model)
       objection = PlainModel.of(model).objection
@@ -100,42 +109,45 @@ module Pipeloader
       found
     end
 
-    def part(type, key, nodes, model)
-      return typename(key, type) if typename?(nodes)
+    def part(type, nodes, model)
+      return typename(type) if typename?(nodes)
 
       field = field_of(type, nodes)
+      part = once_of_field(type, model, field) { catch(OPAQUE) { prove(type, field, model) } }
+      stop(part) if part.is_a?(String)
+      part.is_a?(Part) ? part : placed(part, nodes)
+    rescue NameError => e
+      stop(e.message) # as of a class that there isn't: that matters where there is something to load
+    end
+
+    # @return [Part, #call] what a field is wherever it is selected, or what makes that of its nodes
+    def prove(type, field, model)
       plain = PlainField.of(type, field)
-      part = part_by_chain(type, key, nodes, field, plain, model) || part_by_formula(key, nodes, field, plain, model)
+      part = by_chain(type, field, plain, model) || by_formula(field, plain, model)
       return part if part
 
       stop(plain.objection || objection_on_next(plain), type, field)
       reader = PlainModel.of(model).reader(plain.reader)
       stop(reader.reason, type, field)
-      return leaf(type, key, field, reader, model) unless reader.association?
-
-      link(type, key, nodes, field, model.reflect_on_association(reader.association))
-    rescue NameError => e
-      stop(e.message) # as of a class that there isn't: that matters where there is something to load
+      reader.association? ? link(type, field, model.reflect_on_association(reader.association)) : leaf(type, field, reader, model)
     end
 
-    # @return [Part, nil] nil where graphql-ruby has to run the resolver method
-    def part_by_chain(type, key, nodes, field, plain, model) # rubocop:disable Metrics/ParameterLists
+    # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
+    def by_chain(type, field, plain, model)
       return unless (chain = plain.chain) && objection_on_next(plain).nil?
 
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = model.reflect_on_association(reader.association) if reader.association?
       return unless reflection&.collection? && Lookup.objection(reflection).nil?
 
-      return connection(type, key, nodes, field, reflection, chain) if plain.paged?
+      return connection(type, field, reflection, chain) if plain.paged?
+      return link(type, field, reflection, chain) if field.type.unwrap.kind.composite?
 
-      given = FieldArguments.new(field, nodes.first) if chain.parameters.any?
-      return link(type, key, nodes, field, reflection, chain, given) if field.type.unwrap.kind.composite?
-
-      calculation(key, plain, reflection, chain, given) if Coercion.objection(field.type).nil?
+      calculation(plain, reflection, chain) if Coercion.objection(field.type).nil?
     end
 
-    # @return [Part, nil] as #part_by_chain
-    def part_by_formula(key, nodes, field, plain, model)
+    # @return [Part, #call, nil] as #by_chain
+    def by_formula(field, plain, model)
       return unless Coercion.objection(field.type).nil? && (formula = plain.formula(model)) && objection_on_next(plain).nil?
 
       known = formula.readers.map { |name| PlainModel.of(model).reader(name) }
@@ -147,22 +159,41 @@ module Pipeloader
       types = read.map { |column| model.attribute_types.fetch(column) }
       return unless types.all? { |it| Cast.known?(it) }
 
-      given = FieldArguments.new(field, nodes.first) if formula.parameters.any?
-      coercion, casts = Coercion.new(field.type), types.map { |it| Cast.new(it) }
-      Part.new(read, lambda do |columns|
+      casts, coercion = types.map { |it| Cast.new(it) }, Coercion.new(field.type)
+      with_arguments(field, formula) { |given| computed(formula, read, casts, given, coercion) }
+    end
+
+    def computed(formula, read, casts, given, coercion)
+      Part.new(read, lambda do |key, columns|
         Plan::Computed.new(key, formula, read.map { |it| columns.index(it) }.zip(casts), given, coercion)
       end)
     end
 
-    def calculation(key, plain, reflection, chain, given)
+    # Yields what a field's nodes give to its +method+; nil where that takes nothing.
+    #
+    # @param method [Chain, Formula]
+    # @return [Part, #call] what the block returns, for any nodes or for those that it is called with
+    def with_arguments(field, method)
+      return yield(nil) if method.parameters.none?
+
+      ->(nodes) { yield(FieldArguments.new(field, nodes.first)) }
+    end
+
+    # @return [Part, #call, nil]
+    def calculation(plain, reflection, chain)
       return unless postgresql?(reflection.klass)
 
-      lookup = CalculationLookup.new(reflection, Projection.of(reflection.klass, []), chain, given)
-      return unless narrows?(lookup)
+      projection = Projection.of(reflection.klass, [])
+      return unless narrows?(CalculationLookup.new(reflection, projection, chain, nil))
 
-      Part.new([lookup.owners_key], lambda do |columns|
-        Calculation.new(key, plain, reflection, lookup, columns.index(lookup.owners_key))
-      end)
+      plan = Plan.new(projection, [])
+      with_arguments(plain.field, chain) do |given|
+        lookup = CalculationLookup.new(reflection, projection, chain, given)
+        coercion = Coercion.new(plain.field.type, lookup.value_type)
+        Part.new([lookup.owners_key], lambda do |key, columns|
+          Calculation.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, coercion)
+        end)
+      end
     end
 
     def objection_on_next(plain)
@@ -173,95 +204,78 @@ module Pipeloader
 
     def typename?(nodes) = nodes.first.name == "__typename"
 
-    def typename(key, type)
+    def typename(type)
       stop(@operation.objection_to_typename)
-      Part.new([], ->(_) { Plan::Constant.new(key, type.graphql_name) })
+      once(:typename, type) { Part.new([], ->(key, _) { Plan::Constant.new(key, type.graphql_name) }) }
     end
 
-    def leaf(type, key, field, reader, model)
+    def leaf(type, field, reader, model)
       stop("`#{PlainField.of(type, field).reader}` isn't one column", type, field) unless reader.columns? && reader.columns.one?
       stop(Coercion.objection(field.type), type, field)
 
       column = reader.columns.first
       coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
-      Part.new([column], ->(columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
+      Part.new([column], ->(key, columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
     end
 
     # @param chain [Chain, nil] what is called of the association
-    # @param given [FieldArguments, nil]
-    def link(type, key, nodes, field, reflection, chain = nil, given = nil) # rubocop:disable Metrics/ParameterLists
+    # @return [#call]
+    def link(type, field, reflection, chain = nil)
       many = chain ? !ChainLookup.single?(chain) : reflection.collection?
       stop(objection_to_link(type, field, reflection, many), type, field)
 
-      plan = plan_of(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
-      lookup = chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.of(reflection, plan.projection)
-      linked(type, key, field, reflection, lookup, plan)
+      item, model = field.type.unwrap, reflection.klass
+      lookups = {}.compare_by_identity
+      lambda do |nodes|
+        plan = plan_of(item, below(nodes), model)
+        given = FieldArguments.new(field, nodes.first) if chain && chain.parameters.any?
+        lookup = (lookups[plan.projection] unless given)
+        lookup ||= chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.of(reflection, plan.projection)
+        lookups[plan.projection] = lookup
+        linked(type, field, reflection, lookup, plan)
+      end
     end
 
     # @param chain [Chain] what is called of the association, before it is a connection
-    def connection(type, key, nodes, field, reflection, chain) # rubocop:disable Metrics/ParameterLists
+    # @return [#call]
+    def connection(type, field, reflection, chain)
       stop("`scope_items` of its nodes", type, field) unless PlainField.of(type, field).unscoped?
-      stop("it is read from its end", type, field) if PageLookup::Arguments.backwards?(nodes.first)
 
-      page = PagePlanner.new(@operation).page(field.type.unwrap, nodes.flat_map(&:selections), reflection.klass)
-      given = PageLookup::Arguments.new(field, nodes.first, reflection.klass, page.peeks?)
-      lookup = PageLookup.new(reflection, page.projection, PageLookup.chain(chain), given)
-      linked(type, key, field, reflection, lookup, page)
+      item, model, chain = field.type.unwrap, reflection.klass, PageLookup.chain(chain)
+      lambda do |nodes|
+        stop("it is read from its end", type, field) if PageLookup::Arguments.backwards?(nodes.first)
+
+        page = PagePlanner.new(@operation, @known).page(item, below(nodes), model)
+        given = PageLookup::Arguments.new(field, nodes.first, model, page.peeks?)
+        linked(type, field, reflection, PageLookup.new(reflection, page.projection, chain, given), page)
+      end
     end
 
-    def linked(type, key, field, reflection, lookup, plan) # rubocop:disable Metrics/ParameterLists
+    def linked(type, field, reflection, lookup, plan)
       stop(objection_to_inverse(reflection, plan), type, field)
       stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
       plain = PlainField.of(type, field)
-      Part.new([lookup.owners_key], lambda do |columns|
+      Part.new([lookup.owners_key], lambda do |key, columns|
         Link.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
       end)
     end
 
-    def objection_to_link(type, field, reflection, many)
-      item = Types.item(field.type)
-      return "#{item.to_type_signature} is no object type" unless item.kind.object?
-
-      objection_to_association(type, field, reflection, many)
-    end
-
-    # Why it isn't the association's records that a field gives.
-    def objection_to_association(type, field, reflection, many = reflection.collection?)
-      returned = Types.nullable(field.type)
-      item = Types.item(field.type)
-      return "it is a connection" if field.connection?
-      return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
-      return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?
-      return "`scope_items` of #{item.graphql_name}" unless PlainField.of(type, field).unscoped?
-      return "#{reflection.active_record.name} isn't in PostgreSQL" unless postgresql?(reflection.active_record)
-
-      Lookup.objection(reflection)
-    end
-
-    def narrows?(lookup)
-      lookup.narrows?
-    rescue StandardError => e # its scope's
-      raise unless Coercion.verdict(e) { lookup.narrows? }.is_a?(Unfit)
-    end
-
-    # An owner that is known is read again by what tells it, and has to be the same row then.
-    def objection_to_inverse(reflection, plan)
-      inverse = PlainModel.inverse(reflection)
-      return if inverse.nil? || plan.links.none? { |link| link.name == inverse.name }
-
-      owner = reflection.active_record
-      same = inverse.belongs_to? && !inverse.polymorphic? && !inverse.has_scope? && inverse.klass.equal?(owner) &&
-             inverse.foreign_key == reflection.foreign_key && inverse.join_primary_key == reflection.join_foreign_key &&
-             owner.default_scopes.empty? && !owner.respond_to?(:default_scope)
-      "`#{inverse.name}` may be another #{owner.name} than `#{reflection.name}` came from" unless same
-    end
+    # (One's own Array is known by its place.)
+    def below(nodes) = nodes.one? ? nodes.first.selections : nodes.flat_map(&:selections)
 
     # @return [GraphQL::Schema::Field]
     def field_of(type, nodes)
-      fields = nodes.map { |node| @operation.definition(type, node) }
-      reason = fields.find { |field| field.is_a?(String) }
-      stop(reason && "#{type.graphql_name}.#{nodes.first.name}: #{reason}")
-      fields.first
+      nodes.each do |node|
+        field = definition(type, node)
+        stop("#{type.graphql_name}.#{nodes.first.name}: #{field}") if field.is_a?(String)
+      end
+      definition(type, nodes.first)
+    end
+
+    def definition(type, node)
+      return @operation.definition(type, node) if node.directives.any?
+
+      once(:fields, type) { {} }[node.name] ||= @operation.definition(type, node)
     end
 
     def stop(reason, type = nil, field = nil)

@@ -32,6 +32,9 @@ module Pipeloader
       @coercion = Coercion.new(field.type)
     end
 
+    # @return [ResolverCall] for another place in the response
+    def under(key) = key == @key ? self : dup.tap { |it| it.key = key }
+
     # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of the object
     # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] that select it
     def call(runtime, result, nodes)
@@ -51,6 +54,10 @@ module Pipeloader
       end
       write(value, result, runtime) || leave(runtime, result, nodes) { value }
     end
+
+    protected
+
+    attr_writer :key
 
     private
 

@@ -15,7 +15,7 @@ module Pipeloader
 
       # @param values [Hash{String => Object}] of those variables
       def met?(node, values)
-        node.directives.all? do |directive|
+        node.directives.empty? || node.directives.all? do |directive|
           next true unless NAMES.include?(directive.name)
 
           value = directive.arguments.first.value # `if`, their only one
@@ -31,7 +31,7 @@ module Pipeloader
       def foreign_within?(node)
         return false unless node.respond_to?(:selections)
 
-        foreign?(node) || node.selections.any? { |it| foreign?(it) || foreign_within?(it) }
+        foreign?(node) || node.selections.any? { |it| it.respond_to?(:selections) ? foreign_within?(it) : foreign?(it) }
       end
 
       private

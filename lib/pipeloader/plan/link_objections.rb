@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # As the Planner: why a plan can't follow an association.
+  module LinkObjections
+    private
+
+    def objection_to_link(type, field, reflection, many)
+      item = Types.item(field.type)
+      return "#{item.to_type_signature} is no object type" unless item.kind.object?
+
+      objection_to_association(type, field, reflection, many)
+    end
+
+    # Why it isn't the association's records that a field gives.
+    def objection_to_association(type, field, reflection, many = reflection.collection?)
+      returned = Types.nullable(field.type)
+      item = Types.item(field.type)
+      return "it is a connection" if field.connection?
+      return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
+      return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?
+      return "`scope_items` of #{item.graphql_name}" unless PlainField.of(type, field).unscoped?
+      return "#{reflection.active_record.name} isn't in PostgreSQL" unless postgresql?(reflection.active_record)
+
+      Lookup.objection(reflection)
+    end
+
+    def narrows?(lookup)
+      lookup.narrows?
+    rescue StandardError => e # its scope's
+      raise unless Coercion.verdict(e) { lookup.narrows? }.is_a?(Unfit)
+    end
+
+    # An owner that is known is read again by what tells it, and has to be the same row then.
+    def objection_to_inverse(reflection, plan)
+      inverse = PlainModel.inverse(reflection) if plan.links.any?
+      return if inverse.nil? || plan.links.none? { |link| link.name == inverse.name }
+
+      owner = reflection.active_record
+      same = inverse.belongs_to? && !inverse.polymorphic? && !inverse.has_scope? && inverse.klass.equal?(owner) &&
+             inverse.foreign_key == reflection.foreign_key && inverse.join_primary_key == reflection.join_foreign_key &&
+             owner.default_scopes.empty? && !owner.respond_to?(:default_scope)
+      "`#{inverse.name}` may be another #{owner.name} than `#{reflection.name}` came from" unless same
+    end
+  end
+end

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # As the Planner: proves once what a document selects any number of times.
+  module Proofs
+    # Levels of fields of which it is known that they are alike.
+    LEVELS = 40
+    private_constant :LEVELS
+
+    private
+
+    # Proves something once.
+    def once(kind, subject)
+      known = @known[kind] ||= {}.compare_by_identity
+      known.fetch(subject) { known[subject] = yield }
+    end
+
+    # As above, of a field of +type+, and of objects that are of +model+.
+    def once_of_field(type, model, field)
+      known = once(type, model) { {}.compare_by_identity }
+      known.fetch(field) { known[field] = yield }
+    end
+
+    # What a +proof+ makes of a field's nodes. Where the same is selected, and nothing is given, it's the same object: an
+    # association under a thousand names has one plan, and is read once.
+    #
+    # @param proof [#call] of nodes
+    def placed(proof, nodes)
+      shape = shape(nodes.first.selections) if nodes.one? && nodes.first.arguments.empty?
+      return proof.call(nodes) unless shape
+
+      known = once(:placed, proof) { {} }
+      known[shape] ||= proof.call(nodes)
+    end
+
+    # @return [Integer, nil] the same for what is selected in the same way; nil where it's more than fields without arguments
+    def shape(selections, levels = LEVELS)
+      return 0 if selections.empty?
+
+      once(:shapes, selections) do
+        words = []
+        next unless levels.positive? && selections.all? { |node| simple?(node) }
+
+        selections.each { |node| words.push(node.alias, node.name, node.selections) }
+        2.step(words.size, 3) { |at| words[at] = shape(words[at], levels - 1) or break words.clear }
+        numbers = once(:shapes, nil) { {} }
+        numbers[words] ||= numbers.size + 1 if words.any?
+      end
+    end
+
+    def simple?(node)
+      node.is_a?(GraphQL::Language::Nodes::Field) && node.arguments.empty? && node.directives.empty?
+    end
+  end
+end
