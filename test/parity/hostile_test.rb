@@ -47,6 +47,42 @@ class HostileTest < PlanTest
     assert_plan "{ posts(limit: 3) { loud #{many(30, "author { name }")} #{many(30, "teaser")} #{many(30, "loud")} } }", made: [Post, User]
   end
 
+  # One fiber reads for all of them; where one can't be read, the others are.
+  def test_one_of_many_that_can_not_be_read
+    person = type("Person") { field :name, String }
+    odd = type("Odd") { field :loud, String; field :writer, person; field :broken, person; def loud = object.title.dup.upcase }
+    schemas = schemas({ odds: [[odd], -> { Odd.order(:id).limit(3) }] })
+    assert_plan "{ odds { loud #{many(3, "writer { name }")} } }", schemas, made: [Odd, User]
+    assert_plan "{ odds { loud #{many(3, "writer { name }")} broken { name } } }", schemas, made: [Odd, User], errors: true
+    return if Engine::NEXT
+
+    assert_equal({ "HostileTest::Odd" => 3 }, instantiated { schemas.last.execute("{ odds { loud #{many(3, "writer { name }")} broken { name } } }") })
+  end
+
+  class Odd < ActiveRecord::Base
+    self.table_name = "posts"
+    belongs_to :writer, class_name: "User", foreign_key: :author_id
+    belongs_to :broken, -> { where("1 / (users.id - users.id) = 1") }, class_name: "User", foreign_key: :author_id
+  end
+
+  # A fiber for each association that is asked for beside an opaque field would be a document's to choose. (On Next they are fields
+  # of one object, which graphql-ruby resolves.)
+  def test_fibers_for_many_names_beside_what_is_opaque
+    return assert_plan("{ posts(limit: 1) { loud } }", made: [Post]) if Engine::NEXT
+
+    query = "{ posts(limit: 1) { loud #{many(300, "author { name }")} } }"
+    most = SCHEMAS.last.execute(query) && begin
+      begun = 0
+      trace = TracePoint.new(:c_call) { |point| begun += 1 if point.method_id == :new && point.self.equal?(Fiber) }
+      trace.enable
+      SCHEMAS.last.execute(query)
+      begun
+    ensure
+      trace&.disable
+    end
+    assert_operator most, :<, 50
+  end
+
   # What is proved of fields doesn't grow with how often they are selected.
   def test_a_field_is_proved_once
     proved = 0

@@ -11,6 +11,9 @@ module Pipeloader
     # @return [Array<Array>] those that are shown
     attr_reader :rows
 
+    # @return [Array(Lookup, Array, Asker)] as #want has found it
+    attr_reader :wanted
+
     # @return [PageRange, nil] which of the rows that are read a connection shows; nil for all
     attr_reader :range
 
@@ -28,6 +31,7 @@ module Pipeloader
       @plan = plan
       @link = link
       @owners = owners
+      @root = owners ? owners.root : self
       @coerced = coerced
       @range = range
     end
@@ -41,12 +45,18 @@ module Pipeloader
       @below = @plan.links.map { |link| Branch.new(link.plan, link, self) }
     end
 
-    # @return [Array(Lookup, Array, Asker)] what its rows are found by, the keys of all owners, and who asks
-    def wanted(context)
+    # Says what its rows are found by, the keys of all owners, and who asks.
+    def want(context)
       lookup = @link.lookup.for(context)
       @range = lookup.range
-      [lookup, @keys = @link.keys(@owners.rows), @link.asker]
+      @wanted = [lookup, @keys = @link.keys(@owners.rows), @link.asker]
     end
+
+    # @return [StandardError, nil] why something below its root can't be had
+    def error = @root.failure
+
+    # (The first error counts.)
+    def fail(error) = @root.failure ||= error
 
     # @return [Array<GraphQL::Schema::Field>] that its rows are for
     def fields = @link.fields
@@ -71,5 +81,10 @@ module Pipeloader
 
     # @return [Array<Array>] the rows of one owner
     def of(key) = @by_key.fetch(key, NONE)
+
+    protected
+
+    attr_reader :root
+    attr_accessor :failure
   end
 end

@@ -17,6 +17,7 @@ module Pipeloader
       @loader = loader
       @plans = plans
       @owners = {}.compare_by_identity # {Link | Preload => Owners}, those that are being gathered
+      @gathering = {}.compare_by_identity # {Run => [Owners]}, those of them that one fiber reads
       @watched = !FieldTrace.of(runtime.query).nil?
     end
 
@@ -114,14 +115,20 @@ module Pipeloader
       run = @loader.pipeloader_run
       run.defer(owners)
       run.reserve(owners)
-      @loader.append_job do
-        @loader.append_job do
-          @owners.delete(link)
-          run.take_up(owners)
-          owners.read(ResolverFiber.current)
-        end
-      end
+      group = link.is_a?(Preload) ? [] : @gathering[run] ||= []
+      group << owners
+      @loader.append_job { @loader.append_job { read(group, run) if owners.equal?(group.last) } }
       owners
+    end
+
+    # One fiber reads what plans ask for, the one that comes to the last of it: a document may ask for any number of associations.
+    def read(group, run)
+      @gathering.delete(run) if @gathering[run].equal?(group)
+      group.each do |owners|
+        @owners.delete(owners.link)
+        run.take_up(owners)
+      end
+      Owners.read(group, ResolverFiber.current)
     end
 
     # @yieldparam [Seats]

@@ -17,38 +17,57 @@ module Pipeloader
 
       root = Root.branch(plan, value) or return
       told(plan) { nil }
-      read(root)
-      root.build(@context)
+      sound(read([root]).first).build(@context)
     end
 
-    # Reads what a link leads to.
+    # Reads what links lead to, each to itself: where one can't be read, the others are.
     #
-    # @param keys [Array] of its owners
-    # @return [Branch] with a row for each
-    def below(link, keys)
-      Branch.of(Plan.new(nil, [link]), keys.map { |key| [key] }, coerced: true).tap { |root| read(root) }
+    # @param wanted [Array(Link, Array)] each with the keys of its owners
+    # @return [Array<Branch>] for each, with a row for each owner, or an error
+    def below(wanted)
+      alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # (one association under several names)
+      roots = alike.transform_values { |some| Branch.of(Plan.new(nil, some.map(&:first)), some.first.last.zip, coerced: true) }
+      read(roots.values)
+      wanted.map { |link, keys| roots[[link.lookup, link.plan, keys]] }
     end
 
     # @param associations [Array<ActiveRecord::Associations::Association>] of several owners
     # @return [Array<Array<Hash>, nil>] for each owner; nil where something doesn't fit
     def associations(link, associations)
       key = associations.first.reflection.chain.last.join_foreign_key
-      root = below(link, associations.map { |it| it.owner._read_attribute(key) })
+      root = sound(below([[link, associations.map { |it| it.owner._read_attribute(key) }]]).first)
       root.rows.map { |row| fitting { link.build(row, root, @context) } }
     end
 
     private
 
     # Reads all that is below.
-    def read(root)
-      root.plan.use(@context, coerced: root.coerced?)
-      level = root.branches
+    #
+    # @return [Array<Branch>] the same
+    def read(roots)
+      roots.each { |root| root.plan.use(@context, coerced: root.coerced?) }
+      level = roots.flat_map(&:branches)
       until level.empty?
-        found = @fiber.look_up(level.map { |branch| branch.wanted(@context) })
-        level.zip(found) { |branch, rows| told(branch) { branch.take_own(rows) } }
-        level = level.flat_map(&:branches)
+        level.each { |branch| attempt(branch) { branch.want(@context) } }
+        level.reject!(&:error)
+        found = @fiber.look_up(level.map(&:wanted))
+        level.zip(found) { |branch, rows| attempt(branch) { told(branch) { branch.take_own(rows.value) } } }
+        level = level.reject(&:error).flat_map(&:branches)
       end
+      roots
     end
+
+    # What fails is its root's alone, if graphql-ruby is to see it. (What comes behind it there isn't gone into.)
+    def attempt(branch)
+      yield unless branch.error
+    rescue *Plans::FORESEEN => e
+      raise if Plans.interrupted?(e)
+
+      branch.fail(e)
+    end
+
+    # @return [Branch] the same, if nothing has failed
+    def sound(root) = root.error ? raise(root.error) : root
 
     # The trace, of the first of the fields of a +part+ around the block, and of the others when it is done.
     #

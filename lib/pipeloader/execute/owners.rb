@@ -58,6 +58,35 @@ module Pipeloader
 
   # Those of one association: read for all of them at once, when graphql-ruby has come to all that it can come to.
   class Owners
+    class << self
+      # @param all [Array<Owners>] of associations that plans follow, or just one
+      # @param least [Integer] of how many records on a Preload pays: fewer are read as they are, pipelined
+      def read(all, fiber, least = Coalesced::WORTH)
+        groups = all.reject(&:empty?).flat_map { |owners| owners.by_state.to_a }.group_by(&:first)
+        until groups.empty?
+          fiber.within(groups.first.first) { read_together(groups.shift.last.map(&:last), fiber, least) }
+        end
+      ensure # whatever it was: others wait for these fields
+        groups&.each_value { |some| some.each { |_, owners| owners.give_up } }
+      end
+
+      private
+
+      # Reads for all of them, which see the same.
+      def read_together(all, fiber, least)
+        all.first.link.is_a?(Preload) ? all.first.preload(fiber, least) : grow(all, fiber)
+      rescue *Plans::FORESEEN => e
+        raise if Plans.interrupted?(e)
+      ensure
+        all.each(&:give_up)
+      end
+
+      def grow(all, fiber)
+        roots = Harvest.new(fiber, all.first.context).below(all.map(&:wanted))
+        all.zip(roots) { |owners, root| owners.write(root) unless root.error }
+      end
+    end
+
     attr_reader :link, :nodes
 
     alias inspect to_s
@@ -89,38 +118,13 @@ module Pipeloader
       Owners.new(@cohorts, @link, @nodes, earlier)
     end
 
-    # @param least [Integer] of how many records on a Preload pays: fewer are read as they are, pipelined
-    def read(fiber, least = Coalesced::WORTH)
-      groups = by_state
-      fiber.within(groups.first.first) { groups.shift.last.read_together(fiber, least) } until groups.empty?
-    ensure # whatever it was: others wait for these fields
-      groups&.each_value(&:give_up)
-    end
+    # @param least [Integer] as Owners.read
+    def read(fiber, least) = Owners.read([self], fiber, least)
+
+    def empty? = @owners.empty?
 
     # Leaves to graphql-ruby those that nobody has read for.
     def give_up = @cohorts.give_up(@owners.select(&:waits?))
-
-    # Reads for all of them, which see the same.
-    def read_together(fiber, least)
-      return if @owners.empty?
-
-      @link.is_a?(Preload) ? preload(fiber, least) : grow(fiber)
-    rescue *Plans::FORESEEN => e
-      raise if Plans.interrupted?(e)
-    ensure
-      give_up
-    end
-
-    # Whether the records are found by a relation, for each owner.
-    def dynamic?(association)
-      @dynamic = association.pipeloader_dynamic? if @dynamic.nil?
-      @dynamic
-    end
-
-    # Has graphql-ruby do an owner's field.
-    def resolve(owner) = @cohorts.runtime.evaluate_selection(@link.key, @nodes, owner.result)
-
-    private
 
     # @return [Hash{Snapshot => Owners}] by what they see: one of them may have assigned what the next one's scopes ask for
     def by_state
@@ -140,17 +144,29 @@ module Pipeloader
       @owners = []
     end
 
-    def grow(fiber)
-      root = Harvest.new(fiber, context).below(@link, @owners.map(&:key))
-      @owners.zip(root.rows) { |owner, row| put(owner, row, root) }
+    # @return [Array(Link, Array)] and the keys of its owners
+    def wanted = [@link, @owners.map(&:key)]
+
+    # @param root [Branch] with a row for each owner
+    def write(root) = @owners.zip(root.rows) { |owner, row| put(owner, row, root) }
+
+    def context = @cohorts.runtime.context
+
+    # Whether the records are found by a relation, for each owner.
+    def dynamic?(association)
+      @dynamic = association.pipeloader_dynamic? if @dynamic.nil?
+      @dynamic
     end
+
+    # Has graphql-ruby do an owner's field.
+    def resolve(owner) = @cohorts.runtime.evaluate_selection(@link.key, @nodes, owner.result)
+
+    private
 
     def put(owner, row, root)
       @cohorts.write(owner, @link.key, @link.build(row, root, context))
     rescue Unfit
       nil # graphql-ruby is to do it
     end
-
-    def context = @cohorts.runtime.context
   end
 end

@@ -214,16 +214,16 @@ module Pipeloader
     # Looks up along with all other fibers that look up the same: they come to it first.
     #
     # @param wanted [Array(Lookup, Array, Asker)] each with its keys, and who asks
-    # @return [Array<Hash{Object => Array<Array>}>] for each, the rows by key; there may be more keys than were asked for
+    # @return [Array<Outcome>] for each, a Hash{Object => Array<Array>}: the rows by key, of more keys maybe than were asked for
     def look_up(wanted)
-      return wanted.map { |lookup, keys, asker| asker.read { lookup.call(keys) } } unless parks? && @state.at_rest?
+      return look_up_here(wanted) unless parks? && @state.at_rest?
 
       batches = wanted.map { |lookup, keys, asker| @run.batch(lookup, @state.start).add(keys, asker) }
       @loader.pipeloader_yield
       @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || saturated?
       side_by_side(batches.uniq(&:__id__).reject(&:begun?), &:read)
       @loader.pipeloader_yield until batches.all?(&:read?)
-      batches.each_with_index.map { |batch, index| batch.rows(wanted[index][1]) }
+      batches.each_with_index.map { |batch, index| Outcome.of { batch.rows(wanted[index][1]) } }
     ensure
       batches&.each(&:close)
     end
@@ -298,6 +298,14 @@ module Pipeloader
 
     # @return [Proc] does +work+ so that it sees what this fiber sees now, on whichever fiber
     def within_pinned(pinned, work) = ->(value) { ResolverFiber.current.within(pinned) { work.call(value) } }
+
+    # One after the other, up to the first that fails.
+    def look_up_here(wanted)
+      failed = nil
+      wanted.map do |lookup, keys, asker|
+        failed || Outcome.of { asker.read { lookup.call(keys) } }.tap { |outcome| failed = outcome if outcome.error }
+      end
+    end
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values (all but the first), so jobs that are
     # still queued are waited for; unless the limit of fibers is what keeps them there. And so are batches. As long as anybody

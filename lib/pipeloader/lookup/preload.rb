@@ -57,7 +57,7 @@ module Pipeloader
     #
     # @param owners [Array<Owner>]
     def call(fiber, owners, asker = @asker)
-      found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq, asker]]).first
+      found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq, asker]]).first.value
       rows = owners.map { |owner| found[owner.key]&.take || NONE }
       records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
       owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }
