@@ -221,8 +221,10 @@ module Pipeloader
       batches = wanted.map { |lookup, keys, asker| @run.batch(lookup, @state.start).add(keys, asker) }
       @loader.pipeloader_yield
       @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || saturated?
-      side_by_side(batches.uniq(&:__id__).reject(&:begun?), &:read)
-      @loader.pipeloader_yield until batches.all?(&:read?)
+      @run.awaiting(batches) do
+        side_by_side(batches.uniq(&:__id__).reject(&:begun?), &:read)
+        @loader.pipeloader_yield until batches.all?(&:read?)
+      end
       batches.each_with_index.map { |batch, index| Outcome.of { batch.rows(wanted[index][1]) } }
     ensure
       batches&.each(&:close)

@@ -24,6 +24,7 @@ module Pipeloader
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
+      @awaited = {}.compare_by_identity # [Batch]s that fibers wait for
       @deferred = {}.compare_by_identity # Owners that are being gathered
     end
 
@@ -86,8 +87,16 @@ module Pipeloader
       end
     end
 
-    # Whether any is yet to be read.
-    def batches? = @batches.any?
+    # Yields to read +batches+, or to wait for those who do.
+    def awaiting(batches)
+      @awaited[batches] = true
+      yield
+    ensure
+      @awaited.delete(batches)
+    end
+
+    # Whether any is yet to be read; or has been, and who waits for it has yet to go on.
+    def batches? = @batches.any? || @awaited.any? { |batches, _| batches.all?(&:read?) }
 
     # @return [Batch, nil] one that whoever sees what was +known+ may read
     def next_batch(known) = @batches[known]&.each_value&.first
