@@ -81,14 +81,14 @@ module Pipeloader
     # @param hash [Hash] empty as yet
     # @return [Array<String>] the leaves that couldn't be written
     def write(record, leaves, hash, context)
-      left = NONE
+      left = nil
       leaves.each do |key, leaf, columns|
         hash[key] = leaf && leaf.of_record(record, columns, context)
       rescue Unfit
         hash[key] = nil
-        left += [key]
+        (left ||= []) << key
       end
-      left
+      left || NONE
     end
 
     # A resolver that came before may have changed the record.
