@@ -4,9 +4,8 @@ require "graphql/batch"
 require_relative "../support/test_helper"
 
 # A level is one round trip, whatever asks for its rows, and in whatever order: associations, chains and calculations that are looked
-# up for all owners, custom resolvers, sources, lazy values. Three limits are known, with figures in docs/internals.md:
+# up for all owners, custom resolvers, sources, lazy values. Two limits are known, with figures in docs/internals.md:
 #
-# - graphql-ruby itself comes to sources and to lazy values in separate rounds, so a level that has both may take one burst more.
 # - A source of graphql-ruby's that loads an association which a field beside it reads waits for that one: one burst more where the
 #   level has another source, too.
 # - Deeper than that level, fields that have got their rows in different ways may go on in different rounds.
@@ -279,10 +278,6 @@ class DepthTest < PipeloaderTest
   SOURCE = /\A(?:sourced|loaded)/
   LAZY = /\Alazy/
 
-  # @param names [Array<String>] all fields of a query, or of one level
-  # @return [Boolean] whether graphql-ruby comes to some of them in a round of their own
-  def split?(names) = names.grep(SOURCE).any? && names.grep(LAZY).any?
-
   # @return [Boolean] whether a source loads the association that another field reads, and other sources are there
   def contended?(names) = names.include?("loaded") && names.include?("author") && names.grep(SOURCE).uniq.size > 1
 
@@ -305,8 +300,7 @@ class DepthTest < PipeloaderTest
       ["a#{at}: #{name}#{leaf}", levels]
     end
     depth = 1 + parts.map(&:last).max
-    more = [split?(names), contended?(names)].count(true)
-    assert_depth("{ #{root} { #{parts.map(&:first).join(" ")} } }", more.zero? ? depth : depth..(depth + more), message)
+    assert_depth("{ #{root} { #{parts.map(&:first).join(" ")} } }", contended?(names) ? depth..(depth + 1) : depth, message)
   end
 
   ROOTS = ["stories(limit: 5)", "story(id: 3)"].freeze

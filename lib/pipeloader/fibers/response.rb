@@ -67,6 +67,9 @@ module Pipeloader
       level
     end
 
+    # Whether reads wait for the next burst.
+    def gathering? = !@level.nil?
+
     # The level that was open no longer gathers: what is asked for from here on, goes with the next.
     def close_level(level)
       @level = nil if @level.equal?(level)
