@@ -7,7 +7,7 @@
 
 require "pipeloader/fibers/instrumentation"
 require "pipeloader/fibers/response"
-require "pipeloader/fibers/early_lazies"
+require "pipeloader/fibers/lazy_rounds"
 require "pipeloader/fibers/loader"
 require "pipeloader/fibers/job"
 require "pipeloader/fibers/assignments"

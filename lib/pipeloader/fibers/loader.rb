@@ -46,7 +46,7 @@ module Pipeloader
           # fiber goes on.
           queued = queues.instance_method(:append_job).owner.equal?(GraphQL::Dataloader)
           define_method(:pipeloader_queues?) { queued }
-          include EarlyLazies if queued && EarlyLazies.possible?
+          include LazyRounds if queued && LazyRounds.possible?
         end
       end
     end

@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # When lazy values begin. graphql-ruby comes to them when no source is left to be loaded; with this they begin as soon as all
+  # sources wait for their rows, and share their burst. Their fibers go to those of the jobs, as graphql-ruby has them: it goes on
+  # with them when the sources are done.
+  module LazyRounds
+    # A call of #run_pending_steps: where its fibers are kept, and how many there may be.
+    Steps = Struct.new(:job_fibers, :next_job_fibers, :limit, :lazies) do
+      def fibers = job_fibers.size + next_job_fibers.size
+    end
+    private_constant :Steps
+
+    HOOKS = %i[run_pending_steps spawn_source_fiber spawn_job_fiber enqueue_next_pending_lazies with_trace_query_lazy].freeze
+    LISTS = %i[trace job_fibers next_job_fibers jobs_fiber_limit].freeze # what #run_pending_steps is given first
+    private_constant :HOOKS, :LISTS
+
+    # Whether this graphql-ruby has rounds of lazy values, and makes them as it is known here.
+    def self.possible?
+      HOOKS.all? { |name| GraphQL::Dataloader.private_method_defined?(name) } &&
+        GraphQL::Dataloader.instance_method(:run_pending_steps).parameters.first(LISTS.size).map(&:last) == LISTS
+    end
+
+    def run(trace_query_lazy: nil)
+      steps, traced_for = @pipeloader_steps, @pipeloader_lazies_traced_for
+      @pipeloader_lazies_traced_for = trace_query_lazy
+      super
+    ensure
+      @pipeloader_steps, @pipeloader_lazies_traced_for = steps, traced_for
+    end
+
+    private
+
+    def run_pending_steps(trace, job_fibers, next_job_fibers, limit, *)
+      @pipeloader_steps = Steps.new(job_fibers, next_job_fibers, limit, false)
+      super
+    end
+
+    # (A round of deeper ones comes when these are done.)
+    def spawn_source_fiber(trace)
+      fiber = super
+      return fiber if fiber || @pipeloader_steps.lazies || @lazies_at_depth.empty? || !@pipeloader_run&.response&.gathering?
+
+      pipeloader_begin_lazies(trace, @pipeloader_steps)
+      super
+    end
+
+    def pipeloader_begin_lazies(trace, steps)
+      steps.lazies = true
+      with_trace_query_lazy(@pipeloader_lazies_traced_for) do
+        enqueue_next_pending_lazies(@lazies_at_depth)
+        while steps.fibers < steps.limit && (fiber = spawn_job_fiber(trace))
+          run_fiber(fiber)
+          steps.job_fibers.unshift(fiber) if fiber.alive?
+        end
+      end
+    end
+
+    # For each round graphql-ruby begins a fiber, over the limit of those for jobs. Fibers that have parked are still there in the
+    # next round, and would leave none for a source: its loop would never end.
+    def enqueue_next_pending_lazies(*)
+      super if @pipeloader_steps.fibers <= @pipeloader_steps.limit
+    end
+  end
+end
