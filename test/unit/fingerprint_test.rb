@@ -58,6 +58,20 @@ class FingerprintTest < PipeloaderTest
     assert_empty Pipeloader::Snapshot.new(execution, :en, []).entries
   end
 
+  # A thread's first response has none as it begins: it must not look like an assignment that they are made.
+  def test_memos
+    execution = { stack: [] }
+    snapshot = Pipeloader::Snapshot.new(execution, :en, [])
+    2.times { assert snapshot.like?(execution) }
+    execution[:active_support_notifications_registry] = {}
+    execution[:active_record_instrumenter] = Object.new
+    2.times { assert snapshot.like?(execution) }
+    other = { stack: [], time_zone: "UTC", locale: "de" } # as large as that
+    2.times { refute snapshot.like?(other) }
+    snapshot.restore(execution)
+    assert_includes execution, :active_record_instrumenter
+  end
+
   def test_what_is_replaced
     execution = { registry: ActiveRecord::Scoping::ScopeRegistry.new }
     snapshot = Pipeloader::Snapshot.new(execution, :en, [])

@@ -42,9 +42,10 @@ module Pipeloader
 
     # @param execution [Hash] as DynamicState's
     def initialize(execution)
-      counters, others = execution.partition { |key, value| Snapshot.counter?(key, value) }
+      known = execution.reject { |key, _| Snapshot.memo?(key) }
+      counters, others = known.partition { |key, value| Snapshot.counter?(key, value) }
       nils, entries = others.partition { |_, value| value.nil? }
-      @size = execution.size
+      @size = known.size
       @counters, @nils = counters.map(&:first), nils.map(&:first)
       @fields = []  # [#<ScopeRegistry>, :@current_scope, {…}, …]
       @empty = []   # [[], {}, …]
@@ -60,7 +61,7 @@ module Pipeloader
 
     #: (Hash[Symbol, untyped]) -> bool
     def of?(execution)
-      @sure && execution.size == @size && @check.call(execution) &&
+      @sure && Snapshot.size_of(execution) == @size && @check.call(execution) &&
         (@nils.empty? || @nils.all? { |name| execution.fetch(name, MISSING).nil? }) &&
         (@counters.empty? || @counters.all? { |name| Snapshot.counter?(name, execution[name]) }) && items?
     end

@@ -57,12 +57,22 @@ module Pipeloader
     COUNTER = "active_record_"
     # Lists to which events are added by whoever reads: ActionDispatch::ServerTiming's, which is on in development.
     COLLECTIONS = %i[action_dispatch_server_timing_events].freeze
-    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS
+    # What ActiveSupport and ActiveRecord make the first time that they need it, for good.
+    MEMOS = %i[active_support_notifications_registry active_record_instrumenter].freeze
+    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS
 
     # Whether the value is one list for all, however it grows.
     def self.collection?(key) = COLLECTIONS.include?(key)
 
     def self.counter?(key, value) = value.is_a?(Numeric) && key.start_with?(COUNTER)
+
+    def self.memo?(key) = MEMOS.include?(key)
+
+    # How many entries +execution+ has that aren't memos.
+    def self.size_of(execution) = execution.size - MEMOS.count { |key| execution.key?(key) }
+
+    # Whether it's neither compared nor put back.
+    def self.left_alone?(key, value) = counter?(key, value) || memo?(key)
 
     attr_reader :locale, :cache_flags, :entries, :instances, :attributes
 
@@ -71,7 +81,7 @@ module Pipeloader
     def initialize(execution, locale, cache_flags)
       @locale = locale
       @cache_flags = cache_flags
-      @entries = execution.reject { |key, value| Snapshot.counter?(key, value) || nothing?(key, value) }
+      @entries = execution.reject { |key, value| Snapshot.left_alone?(key, value) || nothing?(key, value) }
                           .to_h { |key, value| [key, Snapshot.collection?(key) ? value : keep(value)] }
       @instances = instances_in(execution).to_h
       @attributes = @instances.transform_values { |instance| attributes_of(instance).dup }
@@ -102,9 +112,9 @@ module Pipeloader
       compare(execution).tap { |same| @fingerprint = Fingerprint.new(execution) if same }
     end
 
-    # Makes +execution+ what it was, but for the counters.
+    # Makes +execution+ what it was, but for what is left alone.
     def restore(execution)
-      execution.delete_if { |key, value| !@entries.key?(key) && !Snapshot.counter?(key, value) }
+      execution.delete_if { |key, value| !@entries.key?(key) && !Snapshot.left_alone?(key, value) }
       @entries.each { |key, value| execution[key] = value.is_a?(Container) ? value.restore : value }
     end
 
@@ -127,7 +137,7 @@ module Pipeloader
     def compare(execution)
       matched = 0
       execution.each do |key, value|
-        next if (was = @entries[key]).nil? && (Snapshot.counter?(key, value) || nothing?(key, value))
+        next if (was = @entries[key]).nil? && (Snapshot.left_alone?(key, value) || nothing?(key, value))
         return false if was.nil? || !same?(value, was)
 
         matched += 1
