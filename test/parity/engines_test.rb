@@ -110,6 +110,16 @@ class EnginesTest < PipeloaderTest
       answering&.kill
     end
 
+    # Subscribers tell one thread's events from another's by the id of its instrumenter.
+    def test_async_dataloader_sends_all_events_by_one_instrumenter
+      schema = Schemas.make(pipeloader: { compile: false }) { use GraphQL::Dataloader::AsyncDataloader }.last
+      schema.execute(QUERIES.keys.first)
+      ids = []
+      ActiveSupport::Notifications.subscribed(->(_, _, _, id, _) { ids << id }, "sql.active_record") { schema.execute(QUERIES.keys.first) }
+      assert_operator ids.size, :>, 1
+      assert_equal [ActiveSupport::Notifications.instrumenter.id], ids.uniq
+    end
+
     %i[thread fiber].each do |level|
       define_method(:"test_async_dataloader_#{level}") do
         ActiveSupport::IsolatedExecutionState.isolation_level = level

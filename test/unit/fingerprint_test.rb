@@ -58,7 +58,7 @@ class FingerprintTest < PipeloaderTest
     assert_empty Pipeloader::Snapshot.new(execution, :en, []).entries
   end
 
-  # A thread's first response has none as it begins: it must not look like an assignment that they are made.
+  # A thread's first response begins without them. Making them must not look like an assignment.
   def test_memos
     execution = { stack: [] }
     snapshot = Pipeloader::Snapshot.new(execution, :en, [])

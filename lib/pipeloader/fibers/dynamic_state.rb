@@ -41,7 +41,7 @@ module Pipeloader
     def for_a_fiber(start)
       return self unless Fiber.current_scheduler
 
-      execution = start.thaw
+      execution = Snapshot.memos(@execution).update(start.thaw)
       DynamicState.new(@query_caches, execution, Snapshot.new(execution, start.locale, start.cache_flags))
     end
 

@@ -57,7 +57,7 @@ module Pipeloader
     COUNTER = "active_record_"
     # Lists to which events are added by whoever reads: ActionDispatch::ServerTiming's, which is on in development.
     COLLECTIONS = %i[action_dispatch_server_timing_events].freeze
-    # What ActiveSupport and ActiveRecord make the first time that they need it, for good.
+    # Made by ActiveSupport and ActiveRecord when they first need it, and kept: the instrumenter by which all events are sent.
     MEMOS = %i[active_support_notifications_registry active_record_instrumenter].freeze
     private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS
 
@@ -67,6 +67,9 @@ module Pipeloader
     def self.counter?(key, value) = value.is_a?(Numeric) && key.start_with?(COUNTER)
 
     def self.memo?(key) = MEMOS.include?(key)
+
+    # {key => memo} of those that +execution+ has
+    def self.memos(execution) = execution.slice(*MEMOS)
 
     # How many entries +execution+ has that aren't memos.
     def self.size_of(execution) = execution.size - MEMOS.count { |key| execution.key?(key) }
