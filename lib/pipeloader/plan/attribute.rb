@@ -27,8 +27,7 @@ module Pipeloader
     VALUES = [Struct, Host.rubys(:Data)].compact.freeze
     private_constant :VALUES
 
-    attr_accessor :key
-    protected :key=
+    include Keyed
 
     alias inspect to_s
 
@@ -37,9 +36,6 @@ module Pipeloader
       @name = field.method_sym
       @coercion = Coercion.new(field.type)
     end
-
-    # @return [Attribute] for another place in the response
-    def under(key) = key == @key ? self : dup.tap { |it| it.key = key }
 
     # @return [Symbol] what the field's values are, as Coercion has it
     def kind = @coercion.kind

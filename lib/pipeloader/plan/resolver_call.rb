@@ -18,6 +18,8 @@ module Pipeloader
       end
     end
 
+    include Keyed
+
     # @param plain [PlainField] a leaf
     # @param model [Class] of the objects' records, or things
     # @return [ResolverCall, nil] nil where there is more to be done
@@ -31,9 +33,6 @@ module Pipeloader
       @name = of_type ? field.resolver_method : field.method_sym
       @coercion = Coercion.new(field.type)
     end
-
-    # @return [ResolverCall] for another place in the response
-    def under(key) = key == @key ? self : dup.tap { |it| it.key = key }
 
     # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of the object
     # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] that select it
@@ -54,10 +53,6 @@ module Pipeloader
       end
       write(value, result, runtime) || leave(runtime, result, nodes) { value }
     end
-
-    protected
-
-    attr_writer :key
 
     private
 
