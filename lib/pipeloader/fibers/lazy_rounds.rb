@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # When lazy values begin. graphql-ruby comes to them when no source is left to be loaded; with this they begin as soon as all
-  # sources wait for their rows, and share their burst. Their fibers go to those of the jobs, as graphql-ruby has them: it goes on
-  # with them when the sources are done.
+  # Decides when lazy values begin. graphql-ruby begins them when every source has been loaded. Here they begin as soon as every
+  # source waits for its rows, so that their reads share the sources' burst. Their fibers join those of the jobs, which
+  # graphql-ruby resumes when the sources are done.
   module LazyRounds
-    # A call of #run_pending_steps: where its fibers are kept, and how many there may be.
+    # One call of #run_pending_steps: its lists of fibers, how many it may have, and whether lazy values have begun in it.
     Steps = Struct.new(:job_fibers, :next_job_fibers, :limit, :lazies) do
       def fibers = job_fibers.size + next_job_fibers.size
     end
@@ -15,7 +15,7 @@ module Pipeloader
     LISTS = %i[trace job_fibers next_job_fibers jobs_fiber_limit].freeze # what #run_pending_steps is given first
     private_constant :HOOKS, :LISTS
 
-    # Whether this graphql-ruby has rounds of lazy values, and makes them as it is known here.
+    # Whether this graphql-ruby has rounds of lazy values, and the methods that are overridden here.
     def self.possible?
       HOOKS.all? { |name| GraphQL::Dataloader.private_method_defined?(name) } &&
         GraphQL::Dataloader.instance_method(:run_pending_steps).parameters.first(LISTS.size).map(&:last) == LISTS
@@ -36,7 +36,7 @@ module Pipeloader
       super
     end
 
-    # (A round of deeper ones comes when these are done.)
+    # Begins at most one round: deeper lazy values wait until these are done.
     def spawn_source_fiber(trace)
       fiber = super
       return fiber if fiber || @pipeloader_steps.lazies || @lazies_at_depth.empty? || !@pipeloader_run&.response&.gathering?
@@ -56,8 +56,8 @@ module Pipeloader
       end
     end
 
-    # For each round graphql-ruby begins a fiber, over the limit of those for jobs. Fibers that have parked are still there in the
-    # next round, and would leave none for a source: its loop would never end.
+    # graphql-ruby adds a fiber for each round, beyond the limit for jobs. Parked fibers of earlier rounds still count, so that no
+    # fiber could begin for a source, and its loop would never end. A round waits until there is room.
     def enqueue_next_pending_lazies(*)
       super if @pipeloader_steps.fibers <= @pipeloader_steps.limit
     end

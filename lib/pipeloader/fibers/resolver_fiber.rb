@@ -214,7 +214,7 @@ module Pipeloader
     # Looks up along with all other fibers that look up the same: they come to it first.
     #
     # @param wanted [Array(Lookup, Array, Asker)] each with its keys, and who asks
-    # @return [Array<Outcome>] for each, a Hash{Object => Array<Array>}: the rows by key, of more keys maybe than were asked for
+    # @return [Array<Outcome>] for each, a Hash{Object => Array<Array>}: rows by key, possibly of more keys than were asked for
     def look_up(wanted)
       return look_up_here(wanted) unless parks? && @state.at_rest?
 

@@ -87,7 +87,7 @@ module Pipeloader
       end
     end
 
-    # Yields to read +batches+, or to wait for those who do.
+    # Yields while a fiber reads +batches+, or waits for other fibers to read them.
     def awaiting(batches)
       @awaited[batches] = true
       yield
@@ -95,7 +95,7 @@ module Pipeloader
       @awaited.delete(batches)
     end
 
-    # Whether any is yet to be read; or has been, and who waits for it has yet to go on.
+    # Whether any batch is unread, or has been read and the fiber that waits for it hasn't gone on yet.
     def batches? = @batches.any? || @awaited.any? { |batches, _| batches.all?(&:read?) }
 
     # @return [Batch, nil] one that whoever sees what was +known+ may read
