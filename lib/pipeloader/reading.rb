@@ -9,5 +9,3 @@ require "pipeloader/reading/replay"
 require "pipeloader/reading/flight"
 require "pipeloader/reading/association_read"
 require "pipeloader/reading/association_reads"
-
-# reading/inline is required by the patches of the adapters that have no pipeline.

@@ -5,6 +5,7 @@
 # In: a Burst of reads, each with a Statement. Out: each read's result or error.
 # Called by: the reading room, which gathers levels, and the adapter's patch.
 
+require "pipeloader/wire/sql_text"
 require "pipeloader/wire/time_limit"
 require "pipeloader/wire/tags"
 require "pipeloader/wire/statement"
@@ -26,4 +27,5 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/wire/cancel_request"
   require "pipeloader/wire/schedule"
   require "pipeloader/wire/pipeline"
+  require "pipeloader/wire/session"
 end

@@ -275,7 +275,7 @@ class DynamicStateTest < PipeloaderTest
     _, piped = Schemas.make(query: query, mutation: nil)
     assert_raises(RuntimeError) { piped.execute("{ b a }") }
     assert_equal [12, nil, :en], [Post.count, Current.user, I18n.locale]
-    assert_nil ActiveRecord::Base.connection.pipeloader_gathering
+    refute_predicate ActiveRecord::Base.connection.pipeloader_session, :gathering?
   end
 
   private

@@ -144,7 +144,7 @@ class BoundsTest < WireCase
         end
         seconds = Process.clock_gettime(Process::CLOCK_MONOTONIC) - started
         Gated.with_connection do |connection|
-          [(peak - before) / KILOBYTE, seconds, raw(connection).exec("SELECT count(*) FROM pg_prepared_statements").getvalue(0, 0).to_i, connection.pipeloader_result_sizes.size]
+          [(peak - before) / KILOBYTE, seconds, raw(connection).exec("SELECT count(*) FROM pg_prepared_statements").getvalue(0, 0).to_i, connection.pipeloader_session.result_sizes.size]
         end
       end
       puts "  10,000 texts#{" unprepared" unless prepares}: #{megabytes} MB more, #{seconds.round(1)} s, #{names} names" if ENV["PIPELOADER_VERBOSE"]

@@ -261,7 +261,7 @@ class WireCase < PipeloaderTest
 
       assert_equal PG::PQ_PIPELINE_OFF, connection.pipeline_status, "pipeline mode is on #{message}"
       assert_equal PG::PQTRANS_IDLE, connection.transaction_status, "not idle #{message}"
-      assert_nil adapter.pipeloader_gathering, "reads are left gathered #{message}"
+      refute_predicate adapter.pipeloader_session, :gathering?, "reads are left gathered #{message}"
     end
   end
 

@@ -26,11 +26,14 @@ module Pipeloader
       end
 
       # Runs the block, a read, for a fiber of user code's own (Enumerator#next) while +burst+ is being gathered.
-      def stand_by(burst)
-        Thread.current[KEY] = Bystander.new(burst.response)
+      def stand_by(burst, &block) = as(Bystander.new(burst.response), &block)
+
+      # Yields where +fiber+ is the current one; nil for none.
+      def as(fiber)
+        outer, Thread.current[KEY] = Thread.current[KEY], fiber
         yield
       ensure
-        Thread.current[KEY] = nil
+        Thread.current[KEY] = outer
       end
     end
 

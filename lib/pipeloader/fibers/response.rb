@@ -88,7 +88,7 @@ module Pipeloader
     # its connection: then it needs the lock that ActiveRecord gives to connections that are shared.
     #
     # @return [Integer] how many transactions were open on it before
-    def meet(adapter, depth = adapter.pipeloader_pinned? ? 1 : 0)
+    def meet(adapter, depth = pinned?(adapter) ? 1 : 0)
       @transactions[adapter] ||= begin
         lock(adapter) if Fiber.current_scheduler && !adapter.lock.is_a?(::Monitor)
         depth
@@ -105,12 +105,15 @@ module Pipeloader
     def count(burst) = @counters.count(burst)
 
     def close
-      @transactions.each_key { |adapter| adapter.pipeloader_abandon(self) if adapter.respond_to?(:pipeloader_abandon) }
+      @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if adapter.respond_to?(:pipeloader_session) }
       @holds.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
     end
 
     private
+
+    # True if all threads share the connection, in one transaction: a test suite's.
+    def pinned?(adapter) = adapter.pool.instance_variable_get(:@pinned_connection).equal?(adapter)
 
     # (One that a resolver has made, is first seen here.)
     def hold(pool)

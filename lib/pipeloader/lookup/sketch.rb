@@ -6,11 +6,8 @@ module Pipeloader
     # @yield does what is to be asked for
     # @return [Arel::SelectManager, nil] nil if nothing was asked
     def self.of
-      fiber = ResolverFiber.current
-      Thread.current[ResolverFiber::KEY] = sketch = new(fiber.response)
-      catch(sketch) { yield && nil }
-    ensure
-      Thread.current[ResolverFiber::KEY] = fiber
+      sketch = new(ResolverFiber.current.response)
+      as(sketch) { catch(sketch) { yield && nil } }
     end
 
     def take(arel) = throw(self, arel)

@@ -1,7 +1,5 @@
 # frozen_string_literal: true
 
-require "pipeloader/reading/inline"
-
 module Pipeloader
   module Patches
     # Host:: ActiveRecord::ConnectionAdapters::SQLite3Adapter
@@ -10,8 +8,6 @@ module Pipeloader
     #   a resolver's is open here.
     # Falls through when:: the current fiber is not a resolver's; otherwise, too, every read and write is ActiveRecord's own.
     module SQLite3Adapter
-      include Inline
-
       def transaction(...)
         return super unless (fiber = ResolverFiber.current)
 

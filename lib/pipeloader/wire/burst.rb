@@ -41,6 +41,7 @@ module Pipeloader
 
     def initialize(adapter, level)
       @adapter = adapter
+      @session = adapter.pipeloader_session
       @level = level
       @reads = [] # in the order in which they were asked for
       @coalesces = true # until one fails
@@ -68,17 +69,17 @@ module Pipeloader
     # Whatever ActiveRecord has to ask of the connection first (to connect, to see whether it is there, BEGIN): while it waits
     # for that, nobody reads what another burst's server has to say, which may be what keeps this one's from us (PgBouncer).
     def ready
-      @adapter.pipeloader_gathered(self)
+      @session.gathered(self)
       losing(unanswered) { |resendable| @adapter.pipeloader_ready(allow_retry: resendable) }
     ensure
-      @adapter.pipeloader_gather(self) if pending?
+      @session.gather(self) if pending?
     end
 
     # @param together [Array<Pipeline>] the pipelines that are open
     #
     #: (Array[Burst], Array[Pipeline]) -> void
     def run_before(others, together)
-      @adapter.pipeloader_gathered(self)
+      @session.gathered(self)
       @others = others
       @together = together
       @held_back = false
@@ -86,7 +87,7 @@ module Pipeloader
       run_others
     ensure
       # What is left goes before any write that comes first.
-      @adapter.pipeloader_gather(self) if pending?
+      @session.gather(self) if pending?
     end
 
     private
@@ -132,7 +133,7 @@ module Pipeloader
       return statements unless @coalesces && connection.transaction_status == PG::PQTRANS_IDLE
       return statements unless connection.internal_encoding == Encoding::UTF_8
 
-      Coalescing.new(@adapter).call(statements)
+      Coalescing.new(@session).call(statements)
     end
 
     # The server no longer knows its name, or its plan has changed (DEALLOCATE ALL, ALTER TABLE): no answer yet. Inside a
@@ -143,7 +144,7 @@ module Pipeloader
     def repair(connection, lost)
       return if lost.empty?
 
-      lost.each { |statement| @adapter.pipeloader_forget_statement(statement.sql) }
+      lost.each { |statement| @session.forget_statement(statement.sql) }
       repaired = lost.map(&:without_name)
       through_pipeline(connection, repaired)
     ensure
@@ -151,7 +152,7 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
-      pipeline = Pipeline.new(connection, @adapter.pipeloader_result_sizes, @together)
+      pipeline = Pipeline.new(connection, @session.result_sizes, @together)
       begin
         pipeline.open do
           pipeline.start(statements)
@@ -165,7 +166,7 @@ module Pipeloader
     end
 
     def close(pipeline, statements)
-      @adapter.pipeloader_cut_short if pipeline.cut_short? && !outside_transactions?
+      @session.cut_short = true if pipeline.cut_short? && !outside_transactions?
       register(statements)
       tally(pipeline, statements)
     end
@@ -206,18 +207,18 @@ module Pipeloader
       preparing = names[read.sql]
       return Statement.new(read, name: preparing.name, preparer: preparing) if preparing
 
-      name = @adapter.pipeloader_statement_name(read.sql)
+      name = @session.statement_name(read.sql)
       return Statement.new(read, name: name) if name
 
-      names[read.sql] = Statement.new(read, name: @adapter.pipeloader_next_statement_name, prepare: true)
+      names[read.sql] = Statement.new(read, name: @session.next_statement_name, prepare: true)
     end
 
     # Only what the server has confirmed, and only now: ActiveRecord's pool may evict by a statement of its own.
     def register(statements)
       statements.each do |statement|
-        @adapter.pipeloader_register_statement(statement.sql, statement.name) if statement.prepared?
-        @adapter.pipeloader_learn_shape(statement) if statement.description || statement.undescribed?
-        @adapter.pipeloader_forget_statement(statement.sql) if statement.spoiled? && statement.name
+        @session.register_statement(statement.sql, statement.name) if statement.prepared?
+        @session.learn(statement) if statement.description || statement.undescribed?
+        @session.forget_statement(statement.sql) if statement.spoiled? && statement.name
       end
     end
 

@@ -4,9 +4,9 @@ module Pipeloader
   # Which statements of a burst become one: those of one SQL text, between any two that aren't pure; and of those that are left
   # over, which differ but in values that are written into their texts.
   class Coalescing
-    # @param adapter [ActiveRecord::ConnectionAdapters::PostgreSQLAdapter] keeps the Shapes
-    def initialize(adapter)
-      @adapter = adapter
+    # @param session [Session] keeps the Shapes
+    def initialize(session)
+      @session = session
     end
 
     # @param statements [Array<Statement>] in the order in which they are sent
@@ -22,7 +22,7 @@ module Pipeloader
         lift_literals(few.flatten(1))
       end
       sent = @instead.empty? ? statements : statements.map { |statement| @instead.fetch(statement, statement) }.uniq
-      @unknown_types.empty? ? sent : [*sent, TypeLookup.new(@unknown_types.uniq, @adapter.pipeloader_array_types)]
+      @unknown_types.empty? ? sent : [*sent, TypeLookup.new(@unknown_types.uniq, @session.array_types)]
     end
 
     private
@@ -32,7 +32,7 @@ module Pipeloader
     def put_together(statements)
       first = statements.first
       sql = first.name ? first.sql : first.text
-      shape = @adapter.pipeloader_shape(sql, first.name)
+      shape = @session.shape(sql, first.name)
       if shape then share_out(statements, shape, &:params) if wrappable?(shape)
       else
         first.describe(sql.equal?(first.sql) ? nil : sql)
@@ -43,7 +43,7 @@ module Pipeloader
     # All but the first: it prepares, and what the server says of it then must be what it has said to another connection.
     def put_together_by_guess(statements)
       witness, *others = statements
-      return unless worth?(others) && (guess = @adapter.pipeloader_guess(witness.sql, witness.name))
+      return unless worth?(others) && (guess = @session.guess(witness.sql, witness.name))
 
       witness.shape = guess
       share_out(others, guess, witness, &:params) if wrappable?(guess)
@@ -59,7 +59,7 @@ module Pipeloader
 
     def put_together_lifted(statements)
       literals = statements.first.literals
-      shape = @adapter.pipeloader_shape(literals.sql, nil)
+      shape = @session.shape(literals.sql, nil)
       if shape.nil? then statements.first.describe(literals.sql)
       elsif wrappable?(shape) && literals.fit?(shape.types)
         share_out(statements, shape) { |it| it.literals.params }
@@ -82,7 +82,7 @@ module Pipeloader
     end
 
     def most_of(shape)
-      known = @adapter.pipeloader_result_sizes.known(shape.sql) or return Coalesced::WORTH
+      known = @session.result_sizes.known(shape.sql) or return Coalesced::WORTH
       (Coalesced::HELD / known).clamp(1, Coalesced::MOST)
     end
 
@@ -91,8 +91,8 @@ module Pipeloader
       wrapped = shape.wrap(params) or return
       return Coalesced.new(shape, parts, wrapped.on(parts.first.tags)) unless shape.name
 
-      known = @adapter.pipeloader_statement_name(wrapped.sql)
-      name = known || @adapter.pipeloader_next_statement_name
+      known = @session.statement_name(wrapped.sql)
+      name = known || @session.next_statement_name
       Coalesced.new(shape, parts, wrapped, name: name, prepare: known.nil?, witness: witness)
     end
   end

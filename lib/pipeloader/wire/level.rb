@@ -16,7 +16,7 @@ module Pipeloader
 
     def <<(read)
       burst = @bursts[read.adapter] ||= Burst.new(read.adapter, self)
-      read.adapter.pipeloader_gather(burst)
+      read.adapter.pipeloader_session.gather(burst)
       burst << read
     end
 

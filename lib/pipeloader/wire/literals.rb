@@ -14,7 +14,7 @@ module Pipeloader
     VALUE = /'(?:[^'\\]|'')*+'(?!\s*::\s*interval\b)|\d{1,18}(?![\w.])/i
     # Where they may be (as far as they differ, Shape decides); or what isn't one though it may look like it.
     PLACE = /(?<before>=\s*|\b(?:limit|offset)\s+)(?<value>#{VALUE})
-            |(?<list>\bin\s*\()(?<values>#{VALUE}(?:\s*,\s*#{VALUE})*)(?=\))|#{Shape::TOKEN}/xmi
+            |(?<list>\bin\s*\()(?<values>#{VALUE}(?:\s*,\s*#{VALUE})*)(?=\))|#{SQLText::TOKEN}/xmi
     # (Most texts have none, and this tells so sooner than PLACE.)
     ANY = /(?:=\s*|\b(?:limit|offset)\s+|\bin\s*\()['\d]/i
     # OIDs of bigint, smallint, integer, oid, numeric.

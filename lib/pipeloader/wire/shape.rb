@@ -26,16 +26,11 @@ module Pipeloader
       1700 => 1231, 2950 => 2951, 3802 => 3807
     }.freeze
 
-    # What isn't a parameter though it may look like one (a name can have a dollar in it); then a parameter.
-    TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
     ALONE = /\bfor\s+(?:no\s+key\s+update|update|share|key\s+share)\b|\\|\$(?!\d)|;\s*\z/i
     # Where a parameter may differ, in SQL that reads from a table.
     KEYS = /(?:(?<![<>!~])=\s*|\b(?:limit|offset)\s+)\$(\d+)\b|(?<!not )\bin\s*\(((?:\$\d+(?:\s*,\s*)?)+)\)/i
     WORD = /\A[[:alpha:]_][[:alnum:]_]*\z/
     private_constant :ARRAYS, :ALONE, :KEYS, :WORD
-
-    # Of SQL that the server won't describe.
-    UNKNOWN = Statement::Description.new([].freeze, [].freeze).freeze
 
     attr_reader :sql, :name, :description, :types
 
@@ -79,7 +74,7 @@ module Pipeloader
 
       # Yields the index of each parameter; what the block returns comes in its place.
       def renumber(sql)
-        sql.gsub(TOKEN) { |token| (number = Regexp.last_match(1)&.to_i) ? yield(number - 1) : token }
+        sql.gsub(SQLText::TOKEN) { |token| (number = Regexp.last_match(1)&.to_i) ? yield(number - 1) : token }
       end
     end
 
@@ -124,7 +119,7 @@ module Pipeloader
     # @return [Array<Integer>] which parameters may differ
     def keys
       @keys ||= begin
-        text = @sql.gsub(TOKEN) { |token| Regexp.last_match(1) || token.match?(WORD) ? token : "''" }
+        text = @sql.gsub(SQLText::TOKEN) { |token| Regexp.last_match(1) || token.match?(WORD) ? token : "''" }
         all = text.scan(/\$(\d+)/).flatten.tally
         keys = text.match?(/\bfrom\b/i) ? text.scan(KEYS).flat_map { |number, list| number || list.scan(/\d+/) }.tally : all
         keys.select { |number, times| all[number] == times }.keys.map { |number| number.to_i - 1 }

@@ -24,6 +24,8 @@ module Pipeloader
 
     # What the server says of the SQL, if it was asked: {types: OIDs of its parameters, columns: their names}
     Description = Struct.new(:types, :columns)
+    # Of SQL that the server won't describe.
+    UNKNOWN = Description.new([].freeze, [].freeze).freeze
 
     #: () -> Description?
     attr_reader :description

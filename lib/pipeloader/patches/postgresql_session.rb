@@ -1,0 +1,143 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, beside Patches::PostgreSQLAdapter
+    # Since:: ActiveRecord 7.2
+    # Why no public seam does it:: transactions and settings are the whole connection's, and so every fiber's: while a resolver
+    #   has one of its own open, no other fiber may go on. And a server session has its own prepared statements.
+    # Falls through when:: the current fiber is not a resolver's; otherwise, too, every call is ActiveRecord's own.
+    module PostgreSQLSession
+      # What Pipeloader keeps for this connection.
+      #
+      #: () -> Session
+      def pipeloader_session = @pipeloader_session ||= Session.new(self)
+
+      def pipeloader_statements = @statements
+
+      def pipeloader_statement_key(sql) = sql_key(sql)
+
+      # Whether nothing can be prepared or dropped now.
+      def pipeloader_takes_no_statement? = @raw_connection.nil? || @raw_connection.transaction_status == PG::PQTRANS_INERROR
+
+      # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
+      def transaction(...)
+        return super unless (fiber = ResolverFiber.current)
+
+        fiber.response.meet(self)
+        pipeloader_catch_up(fiber)
+        fiber.without_parking { super }
+      end
+
+      def commit_transaction(...) = Pipeloader.without_parking { super }
+      def rollback_transaction(...) = Pipeloader.without_parking { super }
+
+      def begin_transaction(...)
+        pipeloader_catch_up(ResolverFiber.current)
+        super
+      end
+
+      # To the server, COMMIT of a transaction that was aborted is no error; and where ActiveRecord knows that its connection
+      # broke, it has COMMIT sent by a new one, which has nothing to commit. Since it was us who ended it, that is to be heard.
+      def commit_db_transaction
+        pipeloader_ask_transaction if pipeloader_session.cut_short?
+        super
+      end
+
+      # What a resolver sets in the session (a tenant's search_path, say) is for itself, until it sets it back: whoever went
+      # on meanwhile would read with it.
+      def execute(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      def exec_query(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      # `update("SET …")`
+      def exec_update(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      # `query_value`, `query_values`
+      def query(sql, ...)
+        pipeloader_stay_if_set(sql)
+        super
+      end
+
+      # What is done with it, nobody sees.
+      def raw_connection
+        ResolverFiber.current&.park_no_more
+        super
+      end
+
+      def schema_search_path=(path)
+        ResolverFiber.current&.park_no_more
+        super
+      end
+
+      # These three, too, are seen by what is asked for after them alone.
+      def reset!(...)
+        pipeloader_send_gathered_if_idle
+        super
+      end
+
+      def reconnect!(...)
+        pipeloader_send_gathered_if_idle
+        super
+      end
+
+      def disconnect!(...)
+        pipeloader_send_gathered_if_idle
+        super
+      end
+
+      private
+
+      # A connection that is being set up (search_path, time zone, types) is none yet: what is gathered for it waits, and
+      # nothing parks.
+      def configure_connection
+        pipeloader_session.reset
+        ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
+      end
+
+      # A read that has its answer needs no name any more, if that was evicted since; in a transaction that has failed, or
+      # without a connection, it can get none. (ActiveRecord's event wants one.)
+      def prepare_statement(sql, binds, connection)
+        answered = Replay === connection && pipeloader_takes_no_statement? && connection.executed? # rubocop:disable Style/CaseEquality
+        return super unless answered
+
+        @statements[sql_key(sql)] || connection.statement_name || @statements.next_key
+      end
+
+      # A write may be coming: what was asked for before it is read first.
+      def pipeloader_catch_up(fiber)
+        fiber&.catch_up
+        @pipeloader_session&.send_gathered
+      end
+
+      def pipeloader_stay_if_set(sql)
+        fiber = ResolverFiber.current
+        fiber.park_no_more if fiber && SQLText.sets?(sql)
+      end
+
+      # @raise [ActiveRecord::StatementInvalid] if the transaction that Pipeloader cut short isn't there any more
+      def pipeloader_ask_transaction
+        pipeloader_session.cut_short = false
+        @verified = true # no other connection can tell
+        execute("SELECT", "TRANSACTION")
+      end
+
+      # ActiveRecord reconnects by itself, too, where the connection broke.
+      def pipeloader_send_gathered_if_idle
+        return unless ResolverFiber.current && @raw_connection
+
+        idle = [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].include?(@raw_connection.transaction_status)
+        pipeloader_session.send_gathered if idle && @raw_connection.pipeline_status == PG::PQ_PIPELINE_OFF
+      end
+    end
+  end
+end

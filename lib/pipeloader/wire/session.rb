@@ -1,0 +1,159 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What Pipeloader keeps for one PostgreSQL connection: the bursts that are gathered for it, and what its server has prepared and
+  # described. The adapter owns it; it lasts as long as the adapter, and #reset forgets what ended with a server session.
+  class Session
+    # Shapes kept per connection.
+    SHAPES = 1000
+    private_constant :SHAPES
+
+    # {OID => OID of its array}, of types that aren't PostgreSQL's own
+    attr_reader :array_types
+
+    alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
+    #: (ActiveRecord::ConnectionAdapters::PostgreSQLAdapter) -> void
+    def initialize(adapter)
+      @adapter = adapter
+      @gathering = [] # Bursts in the order of their levels; one that was interrupted still has reads to send
+      @sending = false
+      reset
+    end
+
+    # The server session is new: nothing is prepared or described.
+    def reset
+      @cut_short = false
+      @shapes = {} # {key of an SQL text => Shape}
+      @array_types = {}
+      @surplus = [] # names that the server knows and ActiveRecord's pool doesn't
+    end
+
+    ## Gathered bursts
+
+    def gather(burst)
+      @gathering << burst unless @gathering.include?(burst)
+    end
+
+    # +burst+ is about to be sent.
+    def gathered(burst) = @gathering.delete(burst)
+
+    # +response+ has ended by an exception: its gathered reads are never sent.
+    def abandon(response)
+      @gathering.reject! { |burst| burst.response.equal?(response) }
+    end
+
+    # The first burst that this thread gathers.
+    #
+    #: () -> Burst?
+    def gathered_here = @gathering.find(&:gathered_here?)
+
+    def gathering? = !@gathering.empty?
+
+    def send_gathered
+      while (burst = gathered_here)
+        Burst.run([burst])
+      end
+    end
+
+    # Yields with nothing gathered, while the connection is being set up. What is gathered waits.
+    def set_aside
+      gathering, @gathering = @gathering, []
+      yield
+    ensure
+      @gathering = gathering
+    end
+
+    # Whether a level's own statements are being sent.
+    def sending? = @sending
+
+    def sending
+      outer, @sending = @sending, true
+      yield
+    ensure
+      @sending = outer
+    end
+
+    # Pipeloader ended a transaction of the caller's: by a cancel request, or with the connection.
+    attr_accessor :cut_short
+
+    alias cut_short? cut_short
+
+    ## Statements that the server knows by name
+
+    # @return [String, nil]
+    def statement_name(sql) = statements[key(sql)]
+
+    def next_statement_name = statements.next_key
+
+    # May evict another name, by a statement of its own. The server refuses that in a failed transaction, and would keep the name
+    # forever: then the new name is dropped as soon as possible.
+    def register_statement(sql, name)
+      full = statements.length >= statements.instance_variable_get(:@statement_limit)
+      return @surplus << name if full && @adapter.pipeloader_takes_no_statement?
+
+      statements[key(sql)] = name
+    end
+
+    def forget_statement(sql)
+      statements.delete(key(sql)) if statements.key?(key(sql))
+    end
+
+    #: (PG::Connection) -> void
+    def drop_surplus(connection)
+      return if @surplus.empty? || @adapter.pipeloader_takes_no_statement?
+
+      names, @surplus = @surplus, []
+      connection.query(names.map { |name| "DEALLOCATE #{name}" }.join("; "))
+    rescue PG::Error # as ActiveRecord's pool does
+      nil
+    end
+
+    ## What the server says of SQL texts
+
+    #: () -> ResultSizes
+    def result_sizes = learned.sizes
+
+    # The Shape of +sql+, if this server has described it as +name+. Without a name the server is asked again in any case, so a
+    # guess will do.
+    #
+    #: (String, String?) -> Shape?
+    def shape(sql, name)
+      known = @shapes[key(sql)]
+      return known if known && known.name == name
+
+      name.nil? && (guess = guess(sql, nil)) && keep(guess)
+    end
+
+    # The Shape of +sql+ as another connection's server has described it.
+    #
+    #: (String, String?) -> Shape?
+    def guess(sql, name)
+      description = learned[key(sql)]
+      Shape.new(sql, name, description, @array_types) if description
+    end
+
+    # @param statement [Statement] which was described
+    def learn(statement)
+      sql = statement.described_sql || statement.sql
+      name = statement.name unless statement.described_sql
+      learned.learn(key(sql), statement.description)
+      description = statement.description || Statement::UNKNOWN
+      expected = statement.shape if statement.shape&.description == description
+      keep(expected || Shape.new(sql, name, description, @array_types))
+    end
+
+    private
+
+    def statements = @adapter.pipeloader_statements
+
+    def key(sql) = @adapter.pipeloader_statement_key(sql)
+
+    def learned = Learned.of(@adapter.pool)
+
+    def keep(shape)
+      @shapes.clear if @shapes.size >= SHAPES
+      @shapes[key(shape.sql)] = shape
+    end
+  end
+end

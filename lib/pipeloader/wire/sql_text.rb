@@ -1,0 +1,44 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What the text of an SQL statement gives away, where ActiveRecord has nothing but the text.
+  module SQLText
+    # Plain SELECTs, VALUES and the like, but no WITH that writes.
+    PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))}mi
+    QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
+
+    # Changes the session, or opens a transaction that ActiveRecord knows nothing of.
+    SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
+    SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
+
+    # What isn't a parameter though it may look like one (a name can have a dollar in it); then a parameter.
+    TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
+    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION
+
+    class << self
+      # Whether a pipeline can carry it: the extended protocol takes one statement at a time.
+      #
+      #: (String) -> bool
+      def plain?(sql)
+        PLAIN.match?(sql) && one_statement?(sql)
+      rescue ArgumentError # invalid encoding: ActiveRecord reports it
+        false
+      end
+
+      # Whether it may change what the session answers to later statements.
+      #
+      #: (String) -> bool
+      def sets?(sql) = SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql)
+
+      #: (String) -> bool
+      def sets_by_function?(sql) = SETS_BY_FUNCTION.match?(sql)
+
+      private
+
+      # A semicolon in a literal ends nothing. Where a backslash could quote a quote, the answer is no.
+      def one_statement?(sql)
+        !sql.include?(";") || (!sql.include?("\\") && !sql.gsub(QUOTED, "").rstrip.delete_suffix(";").include?(";"))
+      end
+    end
+  end
+end
