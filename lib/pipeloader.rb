@@ -169,7 +169,9 @@ end
 require "pipeloader/version"
 require "pipeloader/base"
 
-Pipeloader::SelfTest.run_on_graphql
+# Before anything rests on the hosts.
+require "pipeloader/patches/self_test"
+Pipeloader::Patches::SelfTest.run_on_graphql
 
 # In the order in which a read passes through. A room names only rooms before it; patches may name all.
 require "pipeloader/wire"

@@ -434,7 +434,7 @@ class OpaqueTest < ProjectionTest
   end
 
   def footprint(type, field, schema = Library.pair.last, model = ::Work)
-    Pipeloader::Footprint.of(schema, type, type.get_field(field), model)
+    Pipeloader::Footprints.of(schema, type, type.get_field(field), model)
   end
 
   def special_type(name, &block)

@@ -7,7 +7,6 @@
 require "pipeloader/base/errors"
 require "pipeloader/base/types"
 require "pipeloader/base/rows"
-require "pipeloader/base/self_test"
 require "pipeloader/base/outcome"
 require "pipeloader/base/unloaded"
 require "pipeloader/base/asker"

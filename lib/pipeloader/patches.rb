@@ -16,6 +16,7 @@ module Pipeloader
         GraphQL::Schema::Field.prepend(FieldSelects)
         install_arguments
         Response.preparation = method(:prepare_for_response)
+        Witness.installation = method(:install_witness)
         GraphQL::Schema::Object.extend(FieldExact)
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
@@ -23,7 +24,7 @@ module Pipeloader
         ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
         when_loaded(:active_record) { Patches.install_on_active_record }
         when_loaded(:active_record_postgresqladapter) do
-          prepend(PostgreSQLAdapter)
+          prepend(PostgreSQLSession, PostgreSQLAdapter)
           SelfTest.run(self)
         end
         when_loaded(:active_record_sqlite3adapter) do
@@ -103,7 +104,9 @@ module Pipeloader
   end
 end
 
+require "pipeloader/patches/self_test"
 require "pipeloader/patches/postgresql_adapter"
+require "pipeloader/patches/postgresql_session"
 require "pipeloader/patches/connection_pool"
 require "pipeloader/patches/query_cache_store"
 require "pipeloader/patches/association"
@@ -123,6 +126,7 @@ require "pipeloader/patches/timeout"
 require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
 require "pipeloader/patches/field_selects"
+require "pipeloader/patches/field_exact"
 require "pipeloader/patches/argument_position"
 require "pipeloader/patches/step_arguments"
 require "pipeloader/patches/runtime_witness"

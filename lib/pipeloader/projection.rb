@@ -5,7 +5,6 @@
 # In: an operation's selections. Out: for each type and place the columns of a model; rows that fetch what they lack.
 # Called by: plans, which read nothing but columns, and by the patches that are installed where a schema asks for field_exact.
 
-require "pipeloader/projection/field_exact"
 require "pipeloader/projection/demands"
 require "pipeloader/projection/demand"
 require "pipeloader/projection/reach"

@@ -99,9 +99,8 @@ class ContractTest < PipeloaderTest
   LIB = File.expand_path("../../lib/pipeloader/", __dir__)
   NAME = Module.instance_method(:name)
 
-  # What `use Pipeloader` gives to a schema, what its dataloader class is made of, `pipeloader_field_exact!` of object types, and
-  # what a patch includes.
-  GIVEN = %w[Pipeloader::Schema Pipeloader::Loader Pipeloader::FieldExact Pipeloader::Inline].freeze
+  # What `use Pipeloader` gives to a schema, and what its dataloader class is made of.
+  GIVEN = %w[Pipeloader::Schema Pipeloader::Loader].freeze
 
   def ours_or_nameless?(host) = NAME.bind_call(host).to_s.match?(/\A(Pipeloader(::|\z)|\z)/)
 

@@ -26,7 +26,7 @@ module Pipeloader
       def pipeloader_demands
         return @pipeloader_demands if defined?(@pipeloader_demands)
 
-        @pipeloader_demands = (Demands.of(@query) if ResolverFiber.current)
+        @pipeloader_demands = (Operation.of(@query)&.demands if ResolverFiber.current)
       end
     end
   end

@@ -78,8 +78,13 @@ module Pipeloader
       @schema.pipeloader_operations.grow(@text, bytes) if @text
     end
 
-    # Made by Demands.of and Plans.of when they are first asked for.
-    attr_accessor :demands, :plans
+    # Made by Plans.of when they are first asked for.
+    attr_accessor :plans
+
+    # @return [Demands, nil] nil where no record is narrowed
+    def demands
+      @demands ||= Demands.new(self) if @schema.pipeloader_narrows_any?
+    end
 
     # What +selections+ are told from others by: where they stand in the text, so that they are known when it is parsed again.
     #

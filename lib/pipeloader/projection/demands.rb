@@ -3,15 +3,6 @@
 module Pipeloader
   # The Demands of one Operation.
   class Demands
-    # @param query [GraphQL::Query]
-    # @return [Demands, nil] nil where nothing is narrowed
-    def self.of(query)
-      operation = Operation.of(query)
-      return unless operation&.schema&.pipeloader_narrows_any?
-
-      operation.demands ||= new(operation)
-    end
-
     alias inspect to_s
 
     #: (Operation) -> void

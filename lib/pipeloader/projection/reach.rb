@@ -77,7 +77,7 @@ module Pipeloader
     def read_field(type, node, field, sure)
       return @reasons << "#{type.graphql_name}.#{node.name}: #{field}" unless field.is_a?(GraphQL::Schema::Field)
 
-      footprint = Footprint.of(@demands.schema, type, field, @model)
+      footprint = Footprints.of(@demands.schema, type, field, @model)
       return if footprint.missing? && !sure
       raise UnknownColumnError, "#{footprint.reason}. Correct `selects:`." if footprint.missing? && declared?(type, field)
 

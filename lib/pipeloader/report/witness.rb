@@ -8,13 +8,16 @@ module Pipeloader
     private_constant :NONE
 
     class << self
+      # Patches the engines, so that they tell a Witness what they do. Set by the patches; called when a query is first explained.
+      attr_accessor :installation
+
       # @param query [GraphQL::Query]
       # @return [Witness, nil] nil if nobody wants it explained
       def of(query) = query.context.namespace(:pipeloader)[:witness]
 
       # Watches +query+, which is yet to be executed.
       def watch(query)
-        Patches.install_witness
+        installation.call
         query.context.namespace(:pipeloader)[:witness] = new
       end
     end
