@@ -10,7 +10,7 @@ module Pipeloader
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
         GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
-        GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers) if defined?(GraphQL::Execution::FieldResolveStep)
+        GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers, StepNulls) if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects)
@@ -119,6 +119,7 @@ require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/runtime_plan"
 require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_resolvers"
+require "pipeloader/patches/step_nulls"
 require "pipeloader/patches/query_context"
 require "pipeloader/patches/schema_timeout"
 require "pipeloader/patches/graphql_batch"

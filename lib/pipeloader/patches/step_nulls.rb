@@ -1,0 +1,17 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: GraphQL::Execution::FieldResolveStep (Execution::Next)
+    # Since:: graphql 2.6
+    # Why no public seam does it:: errors are listed as they come, and the first null that may not be there decides for its
+    #   siblings. See InterpreterRuntime.
+    # Falls through when:: the current fiber is not a resolver's; otherwise, too, graphql-ruby's own code does it, in its turn.
+    module StepNulls
+      def add_non_null_error(...)
+        ResolverFiber.current&.await_turn
+        super
+      end
+    end
+  end
+end
