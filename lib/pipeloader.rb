@@ -42,7 +42,7 @@ module Pipeloader
       end
 
       Patches::Locks.install
-      Undivided.install
+      Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
       schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce, plan_bytes: plan_bytes }
       schema.pipeloader_field_exact = field_exact

@@ -9,7 +9,7 @@ class NullErrorsTest < PipeloaderTest
   def self.read(times) = times.times { |n| ::Post.where(id: n).count }
 
   class Hidden < Schemas::Base
-    def self.authorized?(object, context) = NullErrorsTest.read(object.id % 3) || false
+    def self.authorized?(object, _context) = NullErrorsTest.read(object.id % 3) || false
     field :title, String
   end
 

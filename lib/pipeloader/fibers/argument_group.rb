@@ -55,7 +55,7 @@ module Pipeloader
     # Returns when those before have ended; unless one of them has failed, which ends the field.
     def await_turn(index)
       fiber = ResolverFiber.current
-      @loader.pipeloader_yield until @ended >= index || !fiber.parks? || fiber.saturated?
+      @loader.pipeloader_yield until @ended >= index || !fiber.parks? || fiber.parking.saturated?
       raise @error if @error && @failed < index
     end
 

@@ -31,7 +31,7 @@ module Pipeloader
     end
 
     def instrument(name, payload = {}, &block)
-      if (read = ResolverFiber.current&.replaying)
+      if (read = ResolverFiber.current&.delivery&.read)
         payload[:pipeloader] = { burst: read.position, wait: read.wait }
       end
       @instrumenter.instrument(name, payload, &block)

@@ -142,7 +142,7 @@ module Pipeloader
       return unless fiber.job && fiber.parks? && fiber.job.compare(cause).negative?
 
       (@aside ||= {}.compare_by_identity)[fiber.job] = true
-      fiber.let_others_go_on { cause.finished? || fiber.saturated? }
+      fiber.parking.let_others_go_on { cause.finished? || fiber.parking.saturated? }
     end
 
     # True if nothing that is unfinished comes before +job+, the one that is running; but for what waits for it.

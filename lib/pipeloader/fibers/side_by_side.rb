@@ -20,7 +20,7 @@ module Pipeloader
     def results
       @loader.pipeloader_job(self, @parent, part: true).call
       until @done == @values.size
-        call if @fiber.saturated?
+        call if @fiber.parking.saturated?
         @loader.pipeloader_yield unless @done == @values.size
       end
       raise @errors.min_by(&:first).last if @errors.any?

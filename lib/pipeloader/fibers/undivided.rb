@@ -20,9 +20,9 @@ module Pipeloader
     private_constant :PROBE, :NO_EVENT, :UNFINISHED, :SUBSCRIBERS
 
     class << self
-      # Takes note of what is compiled on resolver fibers from now on. (To enable a TracePoint, JIT code is thrown away: once.)
-      def install
-        @compiled ||= TracePoint.new(:script_compiled) { ResolverFiber.current&.compiled }.tap(&:enable)
+      # Runs the block whenever code is compiled from now on. To enable a TracePoint, JIT code is thrown away: once.
+      def watch_compiling(&note)
+        @compiled ||= TracePoint.new(:script_compiled, &note).tap(&:enable)
       end
 
       # Whether a TracePoint's handler is running on this fiber.

@@ -31,7 +31,7 @@ module Pipeloader
 
       def self.count(change)
         fiber = Thread.current[ResolverFiber::KEY]
-        fiber.locks += change if fiber
+        fiber.parking.locks += change if fiber
       end
 
       # Lets siblings go on for as long as the block says that there is something to wait for.
@@ -52,10 +52,10 @@ module Pipeloader
         def synchronize
           fiber = Thread.current[ResolverFiber::KEY] or return super
           begin
-            fiber.locks += 1
+            fiber.parking.locks += 1
             super
           ensure
-            fiber.locks -= 1
+            fiber.parking.locks -= 1
           end
         end
       end

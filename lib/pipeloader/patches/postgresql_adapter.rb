@@ -59,7 +59,7 @@ module Pipeloader
         read = pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked)
         fiber.park_no_more if !read.pure? && SQLText.sets_by_function?(sql)
         fiber.park(read)
-        fiber.replay(read) do
+        fiber.delivery.of(read) do
           # ActiveRecord keeps a locking read out of the query cache by looking at its Arel.
           super(locked ? arel : sql, name, locked ? [] : binds, preparable: preparable, allow_retry: allow_retry)
         end
@@ -79,9 +79,9 @@ module Pipeloader
         preparable, allow_retry = template.preparable, template.allow_retry
         read = pipeloader_read(template.sql, template.name, binds, params, preparable, allow_retry, false)
         fiber.park(read)
-        fiber.replay(read) do
-          slice = fiber.slice_to_replay unless query_cache_enabled
-          next pipeloader_take(fiber.take_replay, slice, allow_retry) if slice&.exemplar
+        fiber.delivery.of(read) do
+          slice = fiber.delivery.slice unless query_cache_enabled
+          next pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.exemplar
 
           pipeloader_host_select_all(template.sql, template.name, binds, preparable: preparable, allow_retry: allow_retry)
         end
@@ -98,7 +98,7 @@ module Pipeloader
       def with_raw_connection(allow_retry: false, materialize_transactions: true, &block)
         fiber = Thread.current[ResolverFiber::KEY]
         fiber&.response&.meet(self)
-        if (read = fiber&.take_replay)
+        if (read = fiber&.delivery&.take)
           failure = read.failure
           raise failure if failure
 
@@ -154,8 +154,8 @@ module Pipeloader
       # of the others there is nothing left to do, but to say so.
       def select(sql, name = nil, binds = [], prepare: false, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
-        slice = fiber&.slice_to_replay
-        return pipeloader_take(fiber.take_replay, slice, allow_retry) if slice&.exemplar
+        slice = fiber&.delivery&.slice
+        return pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.exemplar
 
         result = pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
         # (To ActiveRecord 8 a result without columns is one without rows.)
@@ -195,7 +195,7 @@ module Pipeloader
       # A result from before a write must not be found by those who ask after it: the write has cleared the cache by the time at
       # which its fiber goes on.
       def cache_sql(sql, name, binds)
-        return yield if Thread.current[ResolverFiber::KEY]&.replays_outdated?(query_cache)
+        return yield if Thread.current[ResolverFiber::KEY]&.delivery&.outdated?(query_cache)
 
         super
       end

@@ -17,9 +17,10 @@ module Pipeloader
 
       # Stands for the fiber, for its response, and for a read that its burst has brought: a result without columns.
       class Probe
-        attr_reader :replaying
-
         def response = self
+        def delivery = self
+        def read = nil
+        def parking = self
         def meet(_adapter) = 0
         def in_new_transaction? = true
         def without_parking = yield
@@ -29,7 +30,7 @@ module Pipeloader
         def compiled = nil
         def refused? = false
 
-        def take_replay
+        def take
           return if @taken
 
           @taken = true
@@ -37,8 +38,8 @@ module Pipeloader
         end
 
         def taken? = @taken
-        def slice_to_replay = nil
-        def replays_outdated?(_query_cache) = false
+        def slice = nil
+        def outdated?(_query_cache) = false
         def failure = nil
         def statement = self
         def unprepared? = false

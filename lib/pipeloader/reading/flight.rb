@@ -35,7 +35,7 @@ module Pipeloader
     def land = @landed = true
 
     def await(fiber = ResolverFiber.current)
-      fiber&.wait_for(self) unless landed?
+      fiber&.parking&.wait_for(self) unless landed?
     end
 
     def carry(object)

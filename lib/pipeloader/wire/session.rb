@@ -58,10 +58,11 @@ module Pipeloader
 
     # Yields with nothing gathered, while the connection is being set up. What is gathered waits.
     def set_aside
-      gathering, @gathering = @gathering, []
+      gathering = @gathering
+      @gathering = []
       yield
     ensure
-      @gathering = gathering
+      @gathering = gathering if gathering # an interrupt can come before
     end
 
     # Whether a level's own statements are being sent.

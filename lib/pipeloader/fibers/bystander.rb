@@ -1,0 +1,15 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A fiber that no loader knows, so that it can't park: its read goes at once, and takes along what is gathered.
+  class Bystander < ResolverFiber
+    def initialize(response) # rubocop:disable Lint/MissingSuper
+      @response = response
+      @parking = Parking.new(self, nil)
+      @delivery = Delivery.new
+      park_no_more
+    end
+
+    def coalesces? = false
+  end
+end

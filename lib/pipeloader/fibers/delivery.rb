@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The answered read that one fiber's ActiveRecord code is working on, and which it takes once.
+  class Delivery
+    # @return [Read, nil] while ActiveRecord works on it
+    attr_reader :read
+
+    # Runs ActiveRecord's own code for a +read+ that has been answered.
+    def of(read)
+      @read = @untaken = read
+      yield
+    ensure
+      @read = @untaken = nil
+    end
+
+    # What the fiber's next `with_raw_connection` hands to ActiveRecord.
+    #
+    #: () -> Read?
+    def take
+      read, @untaken = @untaken, nil
+      read
+    end
+
+    # Whether the untaken read was asked for before +query_cache+ was last cleared.
+    #
+    #: (ActiveRecord::ConnectionAdapters::QueryCache::Store) -> bool
+    def outdated?(query_cache) = !@untaken.nil? && @untaken.cached_as_of != query_cache.pipeloader_clears
+
+    # The untaken read's rows, if they came as a part of another statement's.
+    #
+    #: () -> Slice?
+    def slice = @untaken&.statement&.slice
+  end
+end

@@ -1,0 +1,45 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What one fiber looks up for its plans, along with all other fibers that look up the same: they come to it first.
+  class LookUp
+    # @param wanted [Array(Lookup, Array, Asker)] each with its keys, and who asks
+    def initialize(fiber, run, wanted)
+      @fiber = fiber
+      @loader = fiber.loader
+      @run = run
+      @wanted = wanted
+    end
+
+    # @param start [Snapshot] what the lookups' scopes see
+    # @return [Array<Outcome>] for each, a Hash{Object => Array<Array>}: rows by key, possibly of more keys than were asked for
+    def together(start)
+      batches = @wanted.map { |lookup, keys, asker| @run.batch(lookup, start).add(keys, asker) }
+      @loader.pipeloader_yield
+      @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || @fiber.parking.saturated?
+      read(batches)
+      batches.each_with_index.map { |batch, index| Outcome.of { batch.rows(@wanted[index][1]) } }
+    ensure
+      batches&.each(&:close)
+    end
+
+    # One after the other, up to the first that fails.
+    #
+    # @return [Array<Outcome>] as #together
+    def alone
+      failed = nil
+      @wanted.map do |lookup, keys, asker|
+        failed || Outcome.of { asker.read { lookup.call(keys) } }.tap { |outcome| failed = outcome if outcome.error }
+      end
+    end
+
+    private
+
+    def read(batches)
+      @run.awaiting(batches) do
+        @fiber.side_by_side(batches.uniq(&:__id__).reject(&:begun?), &:read)
+        @loader.pipeloader_yield until batches.all?(&:read?)
+      end
+    end
+  end
+end

@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # How one resolver fiber waits: for its reads, for its turn, for what a sibling is loading. Decides whether it may, and which
+  # fibers go on meanwhile.
+  class Parking
+    # Idle turns after which no fiber can make progress. One isn't always the last: fibers that have ended count against the limit
+    # until it is over.
+    PATIENCE = 4
+    private_constant :PATIENCE
+
+    # How many locks the fiber holds. With any it doesn't park: siblings that want it would wait for a fiber that waits for them.
+    attr_accessor :locks
+
+    alias inspect to_s
+
+    # @param run [Run, nil] nil for a fiber that no loader knows
+    def initialize(fiber, run)
+      @fiber = fiber
+      @run = run
+      @loader = fiber.loader
+      @response = fiber.response
+      begin_job
+    end
+
+    # Nothing that an earlier job did keeps this one from parking.
+    def begin_job = @forbidden = @locks = @compiled = 0
+
+    # The job has had something compiled: a file that is loaded, code that is evaluated.
+    def compiled = @compiled += 1
+
+    #: () -> bool
+    def allowed? = @forbidden.zero? && @locks.zero? && !Undivided.handler? && !(@compiled.positive? && Undivided.unfinished?)
+
+    # Yields where reads go at once.
+    def without
+      @forbidden += 1
+      yield
+    ensure
+      @forbidden -= 1
+    end
+
+    # Until the job ends, all reads go at once.
+    def forbid = @forbidden += 1
+
+    # Returns when +read+ is answered. If other fibers can go on meanwhile they do, and the first of all that wakes
+    # sends the level for everybody; where this one must not park, it sends what is gathered along with its own.
+    #
+    # @param state [FiberState, nil] whose view of the batches it shares
+    def park(read, state)
+      @run&.step
+      level = @response.gather(read, @fiber)
+      let_others_gather(read) if allowed?
+      take_batches_along(read, state) if state
+      # Subscribers to our events must not park: the level is locked while it is sent.
+      until read.answered?
+        read.time_limit&.check
+        without { level.send_off }
+      end
+      @run&.step
+    ensure
+      # Interrupted: nobody waits for it any more.
+      read.withdraw unless read.answered?
+    end
+
+    # Returns when every job is done that a serial run would have come to before +job+: its field has failed. Also when no other
+    # fiber can begin: thousands of failed fields that wait must not be all the fibers there are.
+    def await_turn(job)
+      return if job.nil? || !allowed?
+
+      @loader.pipeloader_yield until @run.turn?(job) || saturated?
+    end
+
+    # Waits until another fiber's +flight+ has landed. Not where that fiber waits for this one: both read, as they would one
+    # after the other. Not inside a transaction: the fibers that went on would be in it. And not where no fiber makes progress:
+    # while a source is loading no resolver's fiber wakes, and a query that a resolver executes can't wait for the outer one.
+    def wait_for(flight)
+      pilot = flight.pilot
+      return if pilot.equal?(@fiber) || !pilot.response.equal?(@response) || pilot.parking.waits_for?(@fiber)
+      return if !allowed? || @response.in_new_transaction?
+
+      @waiting_for = pilot
+      let_others_go_on(PATIENCE) { flight.landed? }
+    ensure
+      @waiting_for = nil
+    end
+
+    # Whether the fiber waits for a flight of +other+, or of one that does.
+    def waits_for?(other)
+      !@waiting_for.nil? && (@waiting_for.equal?(other) || @waiting_for.parking.waits_for?(other))
+    end
+
+    # Lets the other fibers go on until the block says so, or none has made progress for so many turns.
+    def let_others_go_on(turns = PATIENCE)
+      steps, idle = @run.steps, 0
+      until yield || idle == turns
+        @loader.pipeloader_yield
+        idle = steps == (steps = @run.steps) ? idle + 1 : 0
+      end
+    end
+
+    # Lets the other fibers go on where this one can't. True if any of them got somewhere.
+    def give_way
+      return false if !allowed? || @response.in_new_transaction? || Undivided.wait?
+
+      before = @run.steps
+      @loader.pipeloader_yield
+      @run.steps != before
+    end
+
+    # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
+    def saturated?
+      @loader.pipeloader_queued.positive? && @run.fibers_away + 1 >= @loader.fiber_limit - 3
+    end
+
+    private
+
+    # graphql-ruby resumes parked fibers before it begins the jobs of lazy values, all but the first. So jobs that are still
+    # queued are waited for, unless the limit of fibers keeps them there; and so are batches, as long as any fiber makes progress.
+    def let_others_gather(read)
+      @loader.pipeloader_yield
+      let_others_go_on(1) { read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?) }
+    end
+
+    # Reads the batches that are left, so that they are in this level, for fibers that see what this one does: not if a block is
+    # open here, a scope or another role.
+    def take_batches_along(read, state)
+      while !read.answered? && state.at_rest? && (batch = @run.next_batch(state.start))
+        batch.read
+      end
+    end
+  end
+end
