@@ -25,7 +25,7 @@ module Bench
 
     # Returns the file's name.
     def write
-      text = sections.compact.join("\n")
+      text = "#{sections.compact.map(&:strip).join("\n\n")}\n"
       FileUtils.mkdir_p("#{@folder}/benchmarks")
       @charts.each { |name, svg| File.write("#{@folder}/benchmarks/#{name}.svg", svg) }
       File.write("#{@folder}/benchmarks.md", text)
@@ -70,24 +70,24 @@ module Bench
     def method
       contenders = Contender.all.map { |contender| "| #{contender.title} | #{contender.about} |" }
       <<~MARKDOWN
-
         ## How it is measured
 
-        Each contender runs in a process of its own, with its own gems alone, on the same tables, models, types and query. Before anything is
-        timed its answer must be, byte by byte, naive's (the floor with json_agg: but for white space between list items); whoever answers
-        otherwise is left out, and it is said why. Then they take turns in random order; those that are slow run less often, spread
-        evenly. Before each run `GC.start`; a run is from the query's text to the JSON text. Ratios are of medians of the same run
-        and to naive's. Round trips and bytes are counted by a proxy on the wire, statements by libpq's own trace, at RTT 5 ms. CPU is that of
-        the process and of its PostgreSQL backend, per answer, at the nearest distance; objects are those that Ruby allocated. Peak is the
-        process's. ActiveRecord's query cache is off, prepared statements are on, YJIT is off unless it says so. A p99 of fewer than 100
-        runs is near the slowest.
+        | | |
+        |-|-|
+        | Contender | a process of its own with only its gems, on the same tables, models, types and query |
+        | Answer | equal to naive's byte by byte before anything is timed, but for white space between list items in json_agg's; a contender that answers otherwise is left out |
+        | Run | from the query's text to the JSON text, after `GC.start`; contenders take turns in random order, slow ones less often |
+        | Ratios | of medians of the same run, to naive's; a p99 of fewer than 100 runs is near the slowest |
+        | Round trips, bytes | counted by a proxy on the wire at RTT 5 ms; statements by libpq's trace |
+        | CPU | of the process and its PostgreSQL backend, per answer, at the nearest distance; objects: what Ruby allocated; peak: the process's |
+        | Settings | query cache off, prepared statements on, YJIT off unless named |
 
         | contender | |
         |-|-|
         #{contenders.join("\n")}
 
-        `floor-…`, `rest…` and `join…` are no ways to write a GraphQL API: they show what the rest costs. `eager_load` doesn't apply the order
-        of an association; where its answer differs for that, it is left out.
+        `floor-…`, `rest…` and `join…` aren't ways to write a GraphQL API: they show what the rest costs. `eager_load` ignores an association's
+        order, so it is left out where its answer differs.
       MARKDOWN
     end
 
@@ -97,10 +97,9 @@ module Bench
       rows = @tables.filter_map { |workload, table| summary_row(workload, table) if table.summary(Verdict::OURS, table.rtts.first) }
       rtts = @tables.values.first.rtts
       <<~MARKDOWN
-
         ## Where Pipeloader is the fastest, and where it isn't
 
-        Its time by that of the fastest way to write the same GraphQL API on the same engine, and on any; below 1 is faster.
+        Its time relative to the fastest other way to write the same GraphQL API, on the same engine and on any; below 1 is faster.
 
         | workload | #{rtts.map { |rtt| "RTT #{Table.plain(rtt)}: by the best of its engine | of all" }.join(" | ")} |
         |-|#{"-|-|" * rtts.size}
@@ -124,12 +123,9 @@ module Bench
     def workload(workload, table)
       chart = chart(workload.name, DotPlot.new("#{workload.title}: #{workload.about}", table))
       <<~MARKDOWN
-
         ## #{workload.title}
 
-        #{workload.about.sub(/\A./, &:upcase)}. `bin/bench --workload #{workload.name}`
-
-        #{Verdict.new(table).sentences.join(" ")}
+        `bin/bench --workload #{workload.name}`: #{workload.about}. #{Verdict.new(table).sentences.join(" ")}
 
         #{chart}
         #{grid(table.heads, table.rows)}
@@ -139,8 +135,11 @@ module Bench
 
     def absent(workload)
       contest = @results[:contests].find { |each| each[:workload] == workload.name }
-      contest[:absent].map { |name, why| "Without #{name}: #{why.lines.first.strip}\n" }.join("\n")
+      contest[:absent].map { |name, why| "\nLeft out: #{reason(name, why.lines.first.strip.delete_suffix(":"))}.\n" }.join
     end
+
+    # "eager_load answers differently", or "next, this graphql-ruby has no GraphQL::Execution::Next"
+    def reason(name, why) = why.start_with?(name) ? why : "#{name}, #{why}"
 
     def yjit
       return unless @results[:yjit]
@@ -148,16 +147,17 @@ module Bench
         table = Table.new(contest)
         "### #{Workload.named(contest[:workload]).title}, with YJIT and without\n\n#{grid(table.heads, table.rows)}\n"
       end
-      "\n## YJIT\n\nOf the Ruby above, in one run.\n\n#{parts.join("\n")}"
+      "## YJIT\n\nOf the Ruby above, in one run.\n\n#{parts.join("\n")}"
     end
 
     def curves
       return unless @results[:curves]
       parts = Curve.all.map do |curve|
         lines = curve.lines(@results[:curves].fetch(curve.name))
-        "### #{curve.title}\n\n#{chart(curve.name, LineChart.new(curve.title, curve.axis, lines))}\n#{points(curve, lines)}"
+        "### #{curve.title}\n\n#{chart(curve.name, LineChart.new(curve.title, curve.axis, lines))}\n#{points(curve, lines)}\n"
       end
-      "\n## Growing\n\nWhose answer would take more than #{Stamina::LIMIT.round} s is left out.\n\n#{parts.join("\n")}"
+      left_out = "Contenders that would take more than #{Stamina::LIMIT.round} s for a longer list are left out."
+      "## Growing\n\nMedians in ms. #{left_out}\n\n#{parts.join("\n")}"
     end
 
     def points(curve, lines)
@@ -169,13 +169,13 @@ module Bench
     def web
       return if @results[:web].nil? || @results[:web].empty?
       <<~MARKDOWN
-
         ## Web servers
 
-        Puma with 16 threads, Falcon with two processes; wrk with 32 connections for 8 s, after 2 s to warm up. Falcon's fibers have a
-        connection each. A pipeline sends ten sleeps at once, but one connection sleeps them one after the other: there, pipelining can't help.
-        The fibers of a GraphQL::Dataloader, which are Pipeloader's too, hold up all others of their thread while they wait: under Falcon
-        that is what sleeps show. GraphQL::Dataloader::AsyncDataloader doesn't, but graphql 2.6 needs an `async` for it that Ruby 3.1 can't have.
+        Puma with 16 threads, Falcon with two processes and a connection per fiber; wrk with 32 connections for 8 s after 2 s of warm-up.
+
+        - One connection runs ten sleeps one after the other, so pipelining them doesn't help.
+        - While the fibers of a GraphQL::Dataloader wait, and so Pipeloader's, their whole thread waits: that is what sleeps under Falcon show.
+          AsyncDataloader doesn't hold it up, but graphql 2.6 needs an `async` for it that Ruby 3.1 can't have.
 
         #{grid(Web::HEADS, @results[:web].map { |result| Web.row(result) })}
       MARKDOWN

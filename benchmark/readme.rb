@@ -25,8 +25,9 @@ module Bench
     def table
       rtts = @tables.values.first.rtts
       <<~MARKDOWN
-        Times as part of naive's, medians, Ruby #{@environment[:versions]["Ruby"]} without YJIT on #{@environment[:machine][/\A\d+/]} cores (`#{@environment[:command]}`,
-        #{@environment[:date]}; yours will differ). Where others are faster, and why: `docs/benchmarks.md`.
+        Median times relative to plain resolvers, Ruby #{@environment[:versions]["Ruby"]} without YJIT on #{@environment[:machine][/\A\d+/]} cores
+        (`#{@environment[:command]}`, #{@environment[:date]}; yours will differ).
+        `docs/benchmarks.md` says where others are faster, and why.
 
         | | round trips | #{rtts.map { |rtt| "RTT #{Table.plain(rtt)}#{" ms" if rtt.positive?}" }.join(" | ")} |
         |-|-|#{"-|" * rtts.size}
