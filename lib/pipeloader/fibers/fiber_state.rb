@@ -19,7 +19,7 @@ module Pipeloader
     def initialize(run)
       @run = run
       @base = run.base
-      @state = @start = @rest = @rested = @taken = @pinned = nil
+      @state = @start = @rest = @rested = @pinned = nil
     end
 
     # A job begins. The second one in a row of one fiber finds all as the first has left it, and starts from the same unless the
@@ -53,15 +53,13 @@ module Pipeloader
     # Whether no block of user code is open, and nothing was assigned since the job has begun.
     def at_rest? = @state.at_rest?(@rest)
 
-    # The fiber parks.
-    def set_aside
+    # Yields while the fiber is away, which it may be while it is away: what it reads for others then can have it read for more.
+    # It comes back to what it left, unless no block of its own was open and no other job has assigned anything since.
+    def away
       @rested = nil
-      @taken = @state.set_aside(@rest)
-    end
-
-    # It goes on. All is as it left it, unless a block of its own was open, or another job has assigned something since.
-    def come_back
-      taken, @taken = @taken, nil
+      taken = @state.set_aside(@rest)
+      yield
+    ensure
       @state.install(taken) unless shared? && @base.known.equal?(taken)
     end
 

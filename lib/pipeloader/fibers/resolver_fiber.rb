@@ -99,12 +99,7 @@ module Pipeloader
     # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits
     # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.)
     def away(&block)
-      @state.set_aside
-      @run.left(self)
-      without_parking { FieldPosition.keep(&block) }
-    ensure
-      @run.back(self)
-      @state.come_back
+      @state.away { @run.away(self) { without_parking { FieldPosition.keep(&block) } } }
     end
 
     ## Parking

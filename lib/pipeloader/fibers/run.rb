@@ -61,9 +61,14 @@ module Pipeloader
 
     def step = @steps += 1
 
-    def left(fiber) = @away[fiber] = true
-
-    def back(fiber) = @away.delete(fiber)
+    # Yields while +fiber+ lets others go on.
+    def away(fiber)
+      outer = @away[fiber]
+      @away[fiber] = true
+      yield
+    ensure
+      @away.delete(fiber) unless outer
+    end
 
     def fibers_away = @away.size
 
