@@ -114,8 +114,11 @@ module Pipeloader
     #
     # @param reflection [ActiveRecord::Reflection::AbstractReflection]
     def load_ahead(records, reflection, asker = Asker.current)
-      preload = preload(reflection)
-      preload.load(ResolverFiber.current, records, asker) if preload && !in_transaction?(preload)
+      return if (preload = preload(reflection)).nil? || in_transaction?(preload)
+
+      fiber = ResolverFiber.current
+      fiber.plans(reflection.name, records)
+      preload.load(fiber, records, asker)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -178,7 +181,9 @@ module Pipeloader
       return unless associations.all? { |it| Value.readable_association?(it) }
       return unless (link = link(associations, type, selections, node))
 
-      Harvest.new(ResolverFiber.current, context).associations(link, associations)
+      fiber = ResolverFiber.current
+      fiber.plans(link.name, associations.map(&:owner))
+      Harvest.new(fiber, context).associations(link, associations)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end

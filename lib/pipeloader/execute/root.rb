@@ -21,7 +21,10 @@ module Pipeloader
         association = value.proxy_association
         return records(plan, association.target) if association.loaded?
 
-        relation(plan, scope_of(association)) if Value.plain?(value) && Value.readable_association?(association)
+        return unless Value.plain?(value) && Value.readable_association?(association)
+
+        ResolverFiber.current.plans(association.reflection.name, [association.owner])
+        relation(plan, scope_of(association))
       end
 
       # (What its blocks raise, graphql-ruby is to see.)

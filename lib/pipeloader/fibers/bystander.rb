@@ -11,5 +11,6 @@ module Pipeloader
     end
 
     def coalesces? = false
+    def as_planned(*) = false
   end
 end

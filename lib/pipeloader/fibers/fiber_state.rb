@@ -63,6 +63,9 @@ module Pipeloader
       @state.install(taken) unless shared? && @base.known.equal?(taken)
     end
 
+    # Whether the fiber sees what +start+ says.
+    def sees?(start) = @start.equal?(start) && at_rest?
+
     # Yields where the fiber sees what +start+ says.
     def within(start, &block)
       outer, @pinned = @pinned, start

@@ -28,6 +28,7 @@ module Pipeloader
     def many? = @lookup.many?
     def current? = @model.attribute_types.equal?(@types)
     def leads_back? = false
+    def loads? = true
     def databases = [@model]
 
     # Whether whole rows are what is read for +record+.

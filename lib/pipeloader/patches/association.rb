@@ -42,9 +42,11 @@ module Pipeloader
       end
 
       # Whoever asks while another fiber loads, waits: `size`, `empty?`, `ids` and the readers all ask this first.
+      #
+      # Where a plan has read it for an earlier field, it is loaded as that field saw it.
       def loaded?
         @pipeloader_flight&.await
-        super
+        super || (fiber = Thread.current[ResolverFiber::KEY]) && fiber.as_planned(owner, reflection.name) { load_target } || false
       end
 
       # Whether that class's `scope` is ActiveRecord's own: somebody else's would want a relation from it.

@@ -33,6 +33,9 @@ module Pipeloader
 
     def many? = @many
 
+    # Whether graphql-ruby alone would load the association itself.
+    def loads? = @lookup.instance_of?(Lookup)
+
     # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 

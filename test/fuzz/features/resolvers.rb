@@ -221,13 +221,17 @@ module Fuzz
     end
   end
 
-  # (On Execution::Next a sibling that has loaded the association meanwhile makes graphql-ruby itself forget the scope.)
+  # Of an association that nothing else loads: graphql-ruby alone forgets the scope where a sibling has loaded it before.
   feature "dataload_association with a scope", 1.5, only: :interpreter do
     field do |t, m|
-      association = pick(m.associations.select { |it| it.target && it.chains }) or next
+      association = pick(m.associations.select { |it| it.target && it.chains && it.many }) or next
       next unless world.options[:dataloader]
 
-      t.field("scoped_#{association.name}_#{int(1..9)}", "[#{association.target.type.ruby}]", body: "dataload_association(:#{association.name}, scope: #{association.target.name}.where(#{condition(association.target)}))", target: association.target.type, list: true)
+      name = "asked_#{association.name}_#{int(1..9999)}"
+      reflection = "reflect_on_association(:#{association.name})"
+      m.line("has_many :#{name}, #{reflection}.scope, class_name: #{association.target.name.inspect}, " \
+             "**#{reflection}.options.except(:class_name, :inverse_of)")
+      t.field("scoped_#{name}", "[#{association.target.type.ruby}]", body: "dataload_association(:#{name}, scope: #{association.target.name}.where(#{condition(association.target)}))", target: association.target.type, list: true)
     end
   end
 
