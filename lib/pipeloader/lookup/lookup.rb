@@ -44,9 +44,10 @@ module Pipeloader
 
     class << self
       # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
-      # @raise [ActiveRecord::ActiveRecordError] as ActiveRecord does where it is used
       def objection(reflection)
-        reflection.check_validity!
+        objection = PlainModel.objection_to_target(reflection)
+        return objection if objection
+
         name = "`#{reflection.name}`"
         return "#{name} is polymorphic" if reflection.polymorphic?
         return "#{name} depends on its record" unless PlainModel.independent?(reflection)

@@ -31,12 +31,11 @@ module Pipeloader
     # @param key [String, nil] as Preload's, and so +plain+
     # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
     def preload(reflection, key = nil, plain = nil)
-      return if PlainModel.counted?(reflection) || Lookup.objection(reflection) || objection(reflection.klass)
+      return unless postgresql?(reflection.active_record)
+      return if Lookup.objection(reflection) || objection(reflection.klass) || PlainModel.counted?(reflection)
 
       preload = Preload.new(key, reflection, plain)
       preload if narrows?(preload.lookup)
-    rescue NameError # whoever reads it, is to hear that
-      nil
     end
 
     # @return [ActiveRecord::Reflection::AbstractReflection, nil] of the association that a field gives as it is, on both engines
@@ -45,8 +44,6 @@ module Pipeloader
       reader = PlainModel.of(model).reader(plain.reader) unless plain.objection || objection_on_next(plain)
       reflection = model.reflect_on_association(reader.association) if reader&.association?
       reflection if reflection && objection_to_association(type, field, reflection).nil?
-    rescue NameError # whoever reads it, is to hear that
-      nil
     end
 
     private
@@ -116,8 +113,6 @@ module Pipeloader
       part = once_of_field(type, model, field) { catch(OPAQUE) { prove(type, field, model) } }
       stop(part) if part.is_a?(String)
       part.is_a?(Part) ? part : placed(part, nodes)
-    rescue NameError => e
-      stop(e.message) # as of a class that there isn't: that matters where there is something to load
     end
 
     # @return [Part, #call] what a field is wherever it is selected, or what makes that of its nodes
@@ -138,7 +133,7 @@ module Pipeloader
 
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = model.reflect_on_association(reader.association) if reader.association?
-      return unless reflection&.collection? && Lookup.objection(reflection).nil?
+      return unless reflection&.collection? && postgresql?(model) && Lookup.objection(reflection).nil?
 
       return connection(type, field, reflection, chain) if plain.paged?
       return link(type, field, reflection, chain) if field.type.unwrap.kind.composite?

@@ -27,6 +27,14 @@ module Pipeloader
         keys.map(&:to_s)
       end
 
+      # @return [String, nil] why ActiveRecord can't find the association's model, or its keys; nil if it can
+      def objection_to_target(reflection)
+        reflection.check_validity!
+        nil
+      rescue NameError, ActiveRecord::ActiveRecordError => e # graphql-ruby meets it where the association is read
+        "`#{reflection.name}` can't be read: #{e.message.lines.first.chomp}"
+      end
+
       # True if an association's records depend on nothing of its owner but the keys.
       def independent?(reflection)
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
@@ -154,11 +162,12 @@ module Pipeloader
     def association(model, name)
       reflection = model.reflect_on_association(name) or return
       return unless generated?(model, model.instance_method(name).owner)
+
+      objection = PlainModel.objection_to_target(reflection)
+      return Footprint.opaque(objection) if objection
       return Footprint.opaque("the scope of `#{name}` asks its record") unless PlainModel.independent?(reflection)
 
       Footprint.association(name, PlainModel.keys(reflection))
-    rescue NameError, ActiveRecord::ActiveRecordError => e # whoever reads it, is to hear that
-      Footprint.opaque("`#{name}` can't be read: #{e.message.lines.first.chomp}")
     end
 
     def generated?(model, owner)
