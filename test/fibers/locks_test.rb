@@ -4,8 +4,8 @@ require "concurrent"
 require "connection_pool"
 require "logger"
 require "monitor"
-require_relative "wire_case"
-require_relative "subprocess"
+require_relative "../wire/wire_case"
+require_relative "../wire/subprocess"
 
 # Locks, latches and tokens of user code that are held while it reads, and that its siblings want, too: in a serial run
 # nobody ever waits for them, for each field is done before the next begins.

@@ -2,7 +2,7 @@
 
 require "open3"
 require_relative "../support/test_helper"
-require_relative "../fuzz/fuzz"
+require_relative "fuzz"
 
 # bin/fuzz: that it says the same of a seed each time, and that it finds what is there to be found.
 class ProgramsTest < PipeloaderTest

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "wire_case"
+require_relative "../wire/wire_case"
 
 # `Thread.handle_interrupt` in user code: Ruby keeps its masks in one stack per thread, whichever fiber pushed and pops.
 class MasksTest < WireCase

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "support/test_helper"
+require_relative "../support/test_helper"
 require "open3"
 
 # The gem is loaded in every order in which an application may load it, among classes of any name, and answers.
@@ -9,7 +9,7 @@ class BootTest < PipeloaderTest
   #
   # @param steps [Array<String>] of BootRun::STEPS
   def boot(*steps)
-    run = [RbConfig.ruby, "-W", "-rbundler/setup", "-I", File.expand_path("../lib", __dir__), File.expand_path("support/boot_run.rb", __dir__)]
+    run = [RbConfig.ruby, "-W", "-rbundler/setup", "-I", File.expand_path("../../lib", __dir__), File.expand_path("../support/boot_run.rb", __dir__)]
     output, errors, status = Open3.capture3({ "BOOT_DATABASE" => JSON.generate(TestDatabase.hash) }, *run, *steps)
     assert status.success?, "#{steps.join(", ")}: #{errors.lines.first(20).join}"
     assert_empty errors.lines.grep(%r{/(?:lib/pipeloader|test)/})
@@ -52,6 +52,6 @@ class BootTest < PipeloaderTest
   # Neither ActiveRecord::Base nor an adapter is loaded sooner than the application does it.
   def test_loads_nothing_ahead
     code = 'require "pipeloader"; print ActiveRecord.autoload?(:Base).nil?, $LOADED_FEATURES.grep(%r{active_record/connection_adapters/(?:postgresql|sqlite3)}).size'
-    assert_equal "false0", IO.popen([RbConfig.ruby, "-rbundler/setup", "-I", File.expand_path("../lib", __dir__), "-e", code], &:read)
+    assert_equal "false0", IO.popen([RbConfig.ruby, "-rbundler/setup", "-I", File.expand_path("../../lib", __dir__), "-e", code], &:read)
   end
 end

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "support/test_helper"
+require_relative "../support/test_helper"
 require "open3"
 
 # PostgreSQL is pipelined, SQLite is narrowed, anything else refuses.
@@ -72,7 +72,7 @@ class AdapterTest < PipeloaderTest
 
   # A process without pg.
   def test_sqlite
-    output, errors, status = Open3.capture3(RbConfig.ruby, "-W", "-I", File.expand_path("../lib", __dir__), File.expand_path("support/sqlite_run.rb", __dir__))
+    output, errors, status = Open3.capture3(RbConfig.ruby, "-W", "-I", File.expand_path("../../lib", __dir__), File.expand_path("../support/sqlite_run.rb", __dir__))
     assert status.success?, errors
     assert_empty errors.lines.grep(%r{/pipeloader/(?:lib|test)/})
     run = JSON.parse(output)

@@ -3,8 +3,8 @@
 require "coverage"
 require "tempfile"
 require "tmpdir"
-require_relative "wire_case"
-require_relative "subprocess"
+require_relative "../wire/wire_case"
+require_relative "../wire/subprocess"
 
 # Code that runs in between, and must be over before a sibling field goes on: a debugger's, a TracePoint's or a signal's handler, a
 # file that is being loaded, a prompt. Each test runs in a process of its own.

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-require_relative "support/test_helper"
-require_relative "support/explained"
+require_relative "../support/test_helper"
+require_relative "../support/explained"
 
 # Pipeloader.explain: what became of each field, and why.
 class ExplanationTest < PipeloaderTest
