@@ -1,227 +1,96 @@
 # frozen_string_literal: true
 
-require_relative "../support/test_helper"
+require_relative "../support/answers"
 
-# Which connection a read goes to, and who has it afterwards: several databases, roles, leases, fiber isolation.
-class DatabaseConnectionsTest < PipeloaderTest
-  ENVIRONMENT = ActiveRecord::ConnectionHandling::DEFAULT_ENV.call
-  ActiveRecord::Base.configurations = {
-    ENVIRONMENT => { "main" => TestDatabase.hash, "replica" => TestDatabase.hash(application_name: "replica") }
-  }
+class ConnectionsTest < AnswerTest
+  PAGE = "nodes { id title } edges { cursor node { id author { name } } } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }"
 
-  class Replicated < ActiveRecord::Base
-    self.abstract_class = true
-    connects_to database: { writing: :main, reading: :replica }
+  # The page's fields are siblings, each of which would have read it.
+  def test_unlimited
+    assert_answer 2, "{ postsConnection { #{PAGE} } }"
   end
 
-  class ReplicatedPost < Replicated
-    self.table_name = "posts"
+  def test_first
+    assert_answer 1, "{ postsConnection(first: 3) { nodes { id } edges { cursor node { id } } pageInfo { endCursor } } }"
   end
 
-  APPLICATION = "current_setting('application_name')"
-
-  def setup
-    release
+  # {arguments => round trips}: the page; what `hasNextPage` and `hasPreviousPage` must ask for; the authors.
+  {
+    "first: 3" => 2, "first: 100" => 2, "first: 3, after: \"Mw\"" => 2, "after: \"Mw\"" => 2, "before: \"NQ\"" => 2,
+    "last: 3" => 3, "last: 2, before: \"NQ\"" => 2, "first: 2, before: \"NQ\"" => 2, "last: 2, after: \"Mw\"" => 3,
+    "first: 2, after: \"OTk\"" => 1
+  }.each do |arguments, trips|
+    define_method(:"test_page_of_#{arguments}") { assert_answer trips, "{ postsConnection(#{arguments}) { #{PAGE} } }" }
   end
 
-  def release
-    ActiveRecord::Base.connection_handler.each_connection_pool { |pool| pool.release_connection }
-  end
-
-  def pools = ActiveRecord::Base.connection_handler.connection_pool_list(:all)
-
-  def busy_connections = pools.sum { |pool| pool.stat[:busy] }
-
-  def test_two_databases_share_a_level
-    query = "{ posts { title auditNotes comments { body } } }"
-    assert_same_answer(query)
-    bursts = WireCounter.events("burst.pipeloader") { Schemas.pair.last.execute(query) }
-    assert_equal({ 1 => 1, 2 => 2 }, bursts.map { |burst| burst[:position] }.tally)
-  end
-
-  # Both servers work while we wait: neither burst is answered before the other was sent.
-  def test_all_bursts_of_a_level_are_sent_before_any_is_waited_for
-    steps = []
-    Pipeloader::Pipeline.prepend(Module.new do
-      define_method(:start) { |statements| super(statements).tap { steps << :start } }
-      define_method(:finish) do
-        super().tap { steps << :finish }
-      rescue StandardError => e
-        steps << e.message
-        raise
-      end
-    end)
-    # (A connection that another test has left broken is made anew.)
-    2.times { steps.clear && Schemas.pair.last.execute("{ posts(limit: 2) { auditNotes comments { body } } }") }
-    assert_equal %i[start finish start start finish finish], steps
-  end
-
-  def test_roles
-    plain, piped = Schemas.resolve(4) do |index|
-      ask = -> { [ReplicatedPost.pick(Arel.sql(APPLICATION)), ReplicatedPost.count, ReplicatedPost.current_role] }
-      [index.even? ? Replicated.connected_to(role: :reading) { ask.call + ask.call } : ask.call, ask.call]
-    end
-    assert_equal plain, piped
-    assert_equal "replica", piped[0][0][0]
-    refute_equal "replica", piped[1][0][0]
-    assert_equal :writing, Replicated.current_role
-  end
-
-  # Outside Rails' executor nobody gives a connection back but ActiveRecord's own `with_connection`.
-  def test_connections_go_back_to_the_pool
-    query = "{ posts { title auditNotes comments { body commenter { name } } } }"
-    assert_same_answer(query)
-    assert_equal 0, busy_connections
-  end
-
-  def test_a_connection_leased_before_stays_leased
-    connection = ActiveRecord::Base.lease_connection
-    assert_same_answer("{ posts { title auditNotes } }")
-    assert_same connection, ActiveRecord::Base.connection_pool.active_connection?
-    assert_equal 1, busy_connections
-  end
-
-  def test_a_connection_of_an_enclosing_block_ends_with_it
-    ActiveRecord::Base.with_connection do
-      assert_same_answer("{ posts { title auditNotes author { name } } }")
-    end
-    assert_equal 0, busy_connections
-  end
-
-  def test_a_block_in_a_resolver_keeps_its_connection
-    plain, piped = Schemas.resolve(3) do |index|
-      Post.with_connection do |connection|
-        pid = connection.select_value("SELECT pg_backend_pid()")
-        [Post.find(index + 1).title, connection.select_value("SELECT pg_backend_pid()") == pid, Post.connection.equal?(connection)]
-      end
-    end
-    assert_equal plain, piped
-  end
-
-  # The fiber that took the connection is the first to leave its block; the others are still in theirs.
-  def test_a_connection_stays_until_the_last_has_left
-    plain, piped = Schemas.resolve(3) do |index|
-      Post.with_connection { |connection| [connection.select_value("SELECT #{index}"), !connection.in_use?.nil?] }
-    end
-    assert_equal plain, piped
-    assert_equal [0, true], piped.first
-    assert_equal 0, busy_connections
-  end
-
-  def test_connections_go_back_after_an_error_escapes
-    query = Class.new(GraphQL::Schema::Object) do
-      graphql_name "Query"
-      field :a, Integer
-      field :b, Integer
-      def a = Post.count + Post.count
-      def b = Comment.count && raise("escapes")
-    end
-    _, piped = Schemas.make(query: query, mutation: nil)
-    assert_raises(RuntimeError) { piped.execute("{ a b }") }
-    release
-    assert_equal 0, busy_connections
-    assert_same_answer("{ posts { title } }")
-  end
-
-  def test_pool_of_one
-    small = Class.new(ActiveRecord::Base) do
-      self.abstract_class = true
-      def self.name = "SmallPool"
-    end
-    small.establish_connection(TestDatabase.hash(pool: 1, checkout_timeout: 1))
-    model = Class.new(small) { self.table_name = "posts" }
-    plain, piped = Schemas.resolve(6) { |index| [model.where(id: index).count, model.find_by(id: index + 1)&.title] }
-    assert_equal plain, piped
-  ensure
-    small&.connection_pool&.disconnect!
-  end
-end
-
-# The same under `isolation_level = :fiber`, where ActiveRecord takes every fiber for a world of its own.
-class FiberIsolationTest < DatabaseConnectionsTest
-  def setup
-    super
-    ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
-    release
-  end
-
-  def teardown
-    release
-    ActiveSupport::IsolatedExecutionState.isolation_level = :thread
-    super
-  end
-
-  class Current < ActiveSupport::CurrentAttributes
-    attribute :user
-  end
-
-  def test_a_response_uses_one_connection
-    ActiveRecord::Base.lease_connection
-    assert_same_answer("{ posts { title author { name } comments { body commenter { name } } } }")
-    assert_equal 1, busy_connections
-  end
-
-  def test_state_of_the_caller_is_seen_in_resolvers
-    Current.set(user: "caller") do
-      Post.where(id: 1..3).scoping do
-        plain, piped = Schemas.resolve(3) { |index| [Current.user, Post.count, Current.set(user: index) { Post.count; Current.user }, Current.user] }
-        assert_equal plain, piped
-        assert_equal ["caller", 3, 0, "caller"], piped.first
-      end
-      assert_equal "caller", Current.user
+  # No read more than a serial run's.
+  def test_no_read_twice
+    ["", "(first: 3)", "(last: 3)", "(first: 2, after: \"Mw\")"].each do |arguments|
+      query = "{ postsConnection#{arguments} { #{PAGE} } }"
+      plain, piped = Schemas.parked.map { |schema| WireCounter.trips { schema.execute(query) } }
+      assert_equal plain.flatten.sort, piped.flatten.sort, query
     end
   end
 
-  def test_query_cache_is_shared
-    ActiveRecord::Base.cache do
-      2.times { assert_same_answer("{ posts { title author { name } } }") }
-      assert_round_trips(0) { Schemas.pair.last.execute("{ posts { title author { name } } }") }
-    end
-  end
-end
-
-# Transactional tests: one connection, pinned, behind a real lock.
-class PinnedConnectionTest < PipeloaderTest
-  def setup
-    @pool = ActiveRecord::Base.connection_pool
-    @pool.release_connection
-    @pool.pin_connection!(true)
+  def test_of_an_association
+    assert_answer 3, "{ posts { commentsConnection { nodes { body } edges { cursor node { id commenter { name } } } } } }"
   end
 
-  def teardown
-    @pool.unpin_connection!
-    super
-  end
-
-  def test_answers_and_round_trips
-    Post.create!(title: "only in here")
-    query = "{ posts { title author { name } comments { body commenter { name } } } }"
-    assert_includes assert_same_answer(query).to_json, "only in here"
-    assert_round_trips(3) { Schemas.pair.last.execute(query) }
-  end
-
-  def test_query_cache
-    ActiveRecord::Base.cache do
-      assert_same_answer("{ posts { title author { name } a: author { name } } }")
-      assert_same_answer("{ posts { title author { name } a: author { name } } }")
+  def test_of_an_association_with_pages
+    ["first: 1", "last: 1", "first: 2, after: \"MQ\""].each do |arguments|
+      assert_same_answer "{ posts { commentsConnection(#{arguments}) { nodes { body } edges { cursor } pageInfo { hasNextPage hasPreviousPage } } } }"
     end
   end
 
-  def test_mutation
-    query = "mutation { a: like(id: 1) { likes comments { body } } b: like(id: 1) { likes author { name } } }"
-    plain, piped = Schemas.pair.map do |schema|
-      answer = nil
-      ActiveRecord::Base.transaction(requires_new: true) do
-        answer = schema.execute(query).to_h
-        raise ActiveRecord::Rollback
-      end
-      answer
-    end
-    assert_equal plain, piped
+  # A connection of an association that a sibling loads.
+  def test_beside_its_association
+    assert_same_answer "{ posts { comments { id } commentsConnection(first: 1) { nodes { id } pageInfo { hasNextPage } } } }"
+    assert_same_answer "{ posts { commentsConnection(first: 1) { nodes { id } pageInfo { hasNextPage } } comments { id } } }"
   end
 
-  def test_another_thread_reads_on_the_same_connection
-    plain, piped = Schemas.resolve(2) { |index| [Post.where(id: index).count, Thread.new { Post.count }.value, Post.count] }
-    assert_equal plain, piped
+  # With both, graphql-ruby's `hasNextPage` depends on what was asked for before it.
+  def test_first_and_last_in_every_order
+    fields = ["nodes { lastComment { id } }", "pageInfo { hasNextPage }", "second: pageInfo { hasPreviousPage hasNextPage startCursor }",
+              "third: pageInfo { endCursor hasNextPage }"]
+    fields.permutation { |order| assert_same_answer "{ postsConnection(first: 5, last: 3) { #{order.join(" ")} } }" }
+  end
+
+  # Each waits for what came before it, and none for ever.
+  def test_first_and_last_of_many_connections
+    schemas = Schemas.make { use GraphQL::Dataloader }
+    fields = ["nodes { id }", "pageInfo { a: hasNextPage b: hasNextPage endCursor c: hasNextPage }", "second: pageInfo { hasNextPage }"]
+    fields.permutation do |order|
+      query = "{ posts { x: commentsConnection(first: 3, last: 1) { #{order.join(" ")} } y: commentsConnection(first: 2, last: 2) { #{order.join(" ")} } } }"
+      Timeout.timeout(20) { assert_same_answer(query, schemas) }
+    end
+  end
+
+  def test_total
+    connection = type(GraphQL::Types::Relay::BaseConnection, "CountedConnection") do
+      edge_type(Schemas::Post.edge_type)
+      field :total, Integer, null: false
+      def total = object.items.count
+    end
+    query = query_type do
+      field :counted, connection, null: false
+      def counted = ::Post.order(:id)
+    end
+    assert_answer 2, "{ counted(first: 2) { total nodes { title author { name } } } }", Schemas.make(query: query)
+  end
+
+  def test_of_an_array
+    query = query_type do
+      field :listed, Schemas::Post.connection_type
+      def listed = ::Post.order(:id).to_a
+    end
+    assert_answer 2, "{ listed(first: 2) { nodes { title author { name } } pageInfo { hasNextPage } } }", Schemas.make(query: query)
+  end
+
+  def test_default_page_size
+    schemas = Schemas.make do
+      default_max_page_size 4
+      default_page_size 2
+    end
+    assert_answer 2, "{ postsConnection { #{PAGE} } }", schemas
   end
 end

@@ -1,22 +1,7 @@
 # frozen_string_literal: true
 
-$LOAD_PATH.unshift(File.expand_path("../../lib", __dir__)) unless $LOAD_PATH.include?(File.expand_path("../../lib", __dir__))
+require_relative "unit_helper"
 
-# A warning from our own code fails the test that caused it, or the loading of the file.
-module RaiseOurWarnings
-  def warn(message, ...)
-    raise "warning: #{message}" if message.match?(%r{(?:\A|/)(?:lib/pipeloader|test/)})
-
-    super
-  end
-end
-Warning.extend(RaiseOurWarnings)
-Warning[:deprecated] = true
-
-require "minitest/autorun"
-require "zlib"
-require "pg"
-require "pipeloader"
 # PIPELOADER_FIELD_EXACT=1: all tests with projection on. Nothing may change but the SELECT lists.
 Pipeloader.field_exact = true if ENV["PIPELOADER_FIELD_EXACT"]
 # The tests run with the options that users have. A test that counts parked reads says `compile: false`, because a plan parks
@@ -37,22 +22,11 @@ require_relative "report" if ENV["PIPELOADER_REPORT"]
 [ActiveSupport, ActiveRecord].each { |host| host.deprecator.behavior = :raise }
 
 # Parity first: what a schema answers with Pipeloader must be, byte by byte, what it answers without.
-class PipeloaderTest < Minitest::Test
-  # PIPELOADER_HALF=0 or 1: every other test alone, whichever these are.
-  def self.runnable_methods
-    half = ENV["PIPELOADER_HALF"]
-    half ? super.select { |name| Zlib.crc32("#{self}##{name}") % 2 == Integer(half) } : super
-  end
-
+class PipeloaderTest < UnitTest
   def before_setup
     super
     reason = Engine.skip_reason("#{self.class}##{name}")
     skip(reason) if reason
-  end
-
-  # A test without an assertion fails.
-  def teardown
-    flunk "no assertion was made" if passed? && assertions.zero?
   end
 
   # Executes +query+ by both schemas and returns the answer (a Hash), which must be the same JSON.

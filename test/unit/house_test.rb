@@ -2,6 +2,7 @@
 
 require "ripper"
 require "tsort"
+require "yaml"
 require_relative "../support/test_helper"
 
 # lib/ is a house of rooms: a file names only files of its own room and of rooms before it; patches may name all.
@@ -62,5 +63,91 @@ class HouseTest < PipeloaderTest
       parts = PARTS.keys.grep(%r{\A#{room}/})
       assert_empty(parts.reject { |part| head.include?(part) }, room)
     end
+  end
+
+  # -- how large it may be -----------------------------------------------------------------------------------------------
+
+  BUDGETS = File.expand_path("house_budgets.yml", __dir__)
+  FILES = Dir["#{LIB}.rb", "#{LIB}/**/*.rb"].to_h { |file| [file.delete_prefix("#{LIB}/").delete_suffix(".rb").delete_prefix("#{File.dirname(LIB)}/"), File.read(file)] }.freeze
+  # Lines that a file may have without being listed.
+  UNLISTED = 200
+
+  # @return [Hash{String => Integer}] as the budgets are written: "lines_of: wire/pipeline" is one of those
+  def self.figures
+    methods = FILES.values.flat_map { |text| lines_of_methods(text) }.sort
+    { "files" => FILES.size, "lines" => FILES.values.sum { |text| text.lines.size }, "largest_circle" => circles.map(&:size).max,
+      "method_lines_p90" => methods[methods.size * 9 / 10], "method_lines_most" => methods.last,
+      **FILES.to_h { |name, text| ["lines_of: #{name}", text.lines.size] }.select { |_, lines| lines > UNLISTED } }
+  end
+
+  def self.circles = TSort.strongly_connected_components(ARROWS.method(:each_key), ->(name, &block) { ARROWS[name].each(&block) })
+
+  # Between `def` and `end`; 1 for those in one line.
+  def self.lines_of_methods(text)
+    found = []
+    walk = lambda do |node|
+      next unless node.is_a?(RubyVM::AbstractSyntaxTree::Node)
+
+      found << [node.last_lineno - node.first_lineno - 1, 1].max if %i[DEFN DEFS].include?(node.type)
+      node.children.each(&walk)
+    end
+    walk.call(RubyVM::AbstractSyntaxTree.parse(text))
+    found
+  end
+
+  def budgets
+    YAML.safe_load_file(BUDGETS).flat_map { |name, value| value.is_a?(Hash) ? value.map { |file, lines| ["#{name}: #{file}", lines] } : [[name, value]] }.to_h
+  end
+
+  # PIPELOADER_RATCHET=1 lowers what has gone down, and leaves out what is short enough by now.
+  def lower(figures)
+    lines = File.readlines(BUDGETS).filter_map do |line|
+      name = line[/\A( *[\w\/]+): \d/, 1] or next line
+      now = figures[name.start_with?(" ") ? "lines_of: #{name.strip}" : name]
+      line.sub(/(?<=: )\d+/) { |was| [was.to_i, now].min.to_s } if now
+    end
+    File.write(BUDGETS, lines.join)
+  end
+
+  def test_budgets
+    figures = self.class.figures
+    lower(figures) if ENV["PIPELOADER_RATCHET"]
+    over = figures.filter_map { |name, now| "#{name} is #{now}, and may be #{budgets[name] || UNLISTED}" if now > budgets.fetch(name, UNLISTED) }
+    assert_empty over, "lib/ has grown. Make it smaller; or raise the figure in test/unit/house_budgets.yml, with the reason in a comment " \
+                       "behind it:\n  wire/pipeline: 320 # an answer may come in pieces\n"
+    gone = budgets.keys.grep(/\Alines_of: /) - FILES.keys.map { |name| "lines_of: #{name}" }
+    assert_empty gone, "test/unit/house_budgets.yml lists files that are gone: PIPELOADER_RATCHET=1 with this test takes them off"
+  end
+
+  # -- what lies on objects of the hosts -----------------------------------------------------------------------------------
+
+  VARIABLES = YAML.safe_load_file(File.expand_path("host_variables.yml", __dir__)).freeze
+
+  # @return [Array<String>] instance variables of hosts' objects that a file writes
+  def self.written(text)
+    given = text.scan(/instance_variable_set\(:(@\w+)/).flatten
+    attributes = text.scan(/attr_(?:writer|accessor) (.*)/).flatten.flat_map { |names| names.scan(/:(\w+)/).map { |name,| "@#{name}" } }
+    given | (attributes + assigned(Ripper.sexp(text))).grep(/\A@pipeloader_/)
+  end
+
+  # What stands to the left of a =, ||= and the like.
+  def self.assigned(node, to_the_left: false)
+    return [] unless node.is_a?(Array)
+    return [node[1]] if node[0] == :@ivar && to_the_left
+
+    case node[0]
+    when :assign, :opassign, :massign
+      field = node[0] == :massign || node[1][0] == :var_field
+      assigned(node[1], to_the_left: field) + node.drop(2).flat_map { |it| assigned(it) }
+    else node.flat_map { |it| assigned(it, to_the_left: to_the_left) }
+    end
+  end
+
+  def test_host_variables
+    written = FILES.flat_map { |name, text| self.class.written(text).map { |variable| "#{name} writes #{variable}" } }
+    listed = VARIABLES.flat_map { |variable, it| it["by"].map { |name| "#{name} writes #{variable}" } }
+    assert_empty written - listed, "Add to test/unit/host_variables.yml whose objects have it, and who writes it"
+    assert_empty listed - written, "So says test/unit/host_variables.yml, but they don't: take it off"
+    assert_empty FILES.values.flat_map { |text| text.scan(/@pipeloader_\w+/) }.uniq - VARIABLES.keys, "nobody writes them"
   end
 end

@@ -3,7 +3,7 @@
 require_relative "wire_case"
 
 # What a resolver, or another session, does to a connection's statements and settings while a response is built: command ×
-# the field that gives it × moment × prepared or not. (Between responses: see ConnectionTest.)
+# the field that gives it × moment × prepared or not. (Between responses: see SessionTest.)
 class StatementsTest < WireCase
   # Given by a resolver, on the connection that all fields read by.
   COMMANDS = {

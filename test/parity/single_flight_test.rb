@@ -1,0 +1,91 @@
+# frozen_string_literal: true
+
+require_relative "../support/answers"
+
+class SingleFlightTest < AnswerTest
+  # ActiveRecord reads no more, and no less, than without Pipeloader.
+  def assert_same_reads(trips, query, schemas = Schemas.parked)
+    plain, piped = schemas.map { |schema| reads { schema.execute(query) } }
+    assert_equal plain, piped
+    assert_answer trips, query, schemas
+  end
+
+  def test_two_fields_of_one_association
+    assert_same_reads 2, "{ posts { author { name } again: author { id } } }"
+    assert_same_reads 2, "{ posts { comments { body } again: comments { id } } }"
+  end
+
+  def test_size_of_an_association_that_a_sibling_loads
+    assert_same_reads 2, "{ posts { comments { body } commentsSize } }"
+  end
+
+  def test_ids_of_an_association_that_a_sibling_loads
+    assert_same_reads 2, "{ posts { tags { name } tagIds } }"
+  end
+
+  # A serial run spares itself the reads whose count was 0. Here they go along.
+  def test_size_before_the_association
+    assert_answer 2, "{ posts { commentsSize comments { body } } }"
+  end
+
+  def test_association_of_one_record_below_two_fields
+    author = type(Schemas::Base, "Pair") do
+      field :left, Schemas::Post
+      field :right, Schemas::Post
+      def left = object
+      def right = object
+    end
+    query = query_type do
+      field :pair, author
+      def pair = ::Post.find(1)
+    end
+    assert_same_reads 3, "{ pair { left { author { profile { bio } } } right { author { profile { bio } } } } }",
+                      Schemas.make(query: query, pipeloader: { compile: false })
+  end
+
+  def test_one_relation_in_several_fields
+    query = query_type do
+      field :left, [Schemas::Post]
+      field :right, [Schemas::Post]
+      field :how_many, Integer
+      field :none, GraphQL::Types::Boolean
+      def relation = context[:relation] ||= ::Post.order(:id)
+      def left = relation
+      def right = relation
+      def how_many = relation.size
+      def none = relation.empty?
+    end
+    assert_same_reads 2, "{ left { title comments { id } } right { id } howMany none }", Schemas.make(query: query, pipeloader: { compile: false })
+  end
+
+  # Each field asks for itself; on the wire it is one statement.
+  def test_equal_reads_are_sent_once
+    query = "{ a: user(name: \"user 1\") { id } b: user(name: \"user 1\") { id } c: user(name: \"user 2\") { id } }"
+    assert_answer 1, query
+    payload = WireCounter.events("burst.pipeloader") { Schemas.pair.last.execute(query) }.first
+    assert_equal [3, 2], [payload[:reads].size, payload[:statements]]
+  end
+
+  # A function may answer differently each time, a lock locks each time.
+  def test_impure_reads_are_sent_each
+    query = query_type do
+      field :token, String
+      field :locked, String
+      def token = ::Post.connection.select_value("SELECT gen_random_uuid()")
+      def locked = ::Post.lock.find(1).title
+    end
+    payload = WireCounter.events("burst.pipeloader") do
+      answer = Schemas.make(query: query).last.execute("{ a: token b: token c: locked d: locked }")
+      refute_equal answer["data"]["a"], answer["data"]["b"]
+    end.first
+    assert_equal [4, 4], [payload[:reads].size, payload[:statements]]
+  end
+
+  private
+
+  def reads(&block)
+    # (An exception: a plan that another test's ALTER TABLE had changed, which ActiveRecord then tries again.)
+    WireCounter.events("sql.active_record", &block).reject { |it| it[:name] == "SCHEMA" || it[:exception] }
+               .map { |it| [it[:name], it[:sql], it[:binds].map(&:value), it[:row_count]].inspect }.sort
+  end
+end

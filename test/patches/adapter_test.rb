@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require_relative "../support/test_helper"
+require "open3"
+
+# PostgreSQL is pipelined, SQLite is narrowed, anything else refuses.
+class AdapterTest < PipeloaderTest
+  # An adapter that nobody has heard of. It would answer.
+  class FakeAdapter < ActiveRecord::ConnectionAdapters::AbstractAdapter
+    ADAPTER_NAME = "Fake"
+
+    def select_all(*, **) = ActiveRecord::Result.new(["one"], [[1]])
+    def active? = true
+    def connect = nil
+    def disconnect! = nil
+    alias reconnect connect
+  end
+
+  ActiveRecord::ConnectionAdapters.register("fake", "AdapterTest::FakeAdapter", File.expand_path(__FILE__))
+
+  class Elsewhere < ActiveRecord::Base
+    self.abstract_class = true
+    establish_connection(adapter: "fake")
+  end
+
+  Minitest.after_run { Elsewhere.remove_connection }
+
+  def answers
+    query = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :posts, [Schemas::Post], null: false
+      field :elsewhere, Integer
+      field :disabled, Integer
+      def posts = ::Post.order(:id)
+      def elsewhere = Elsewhere.with_connection { |connection| connection.select_value("SELECT 1") }
+      def disabled = Pipeloader.disabled { elsewhere }
+    end
+    Schemas.make(query: query, mutation: nil)
+  end
+
+  def test_postgresql_is_pipelined
+    assert_round_trips(3) { Schemas.pair.last.execute("{ posts { title author { name } comments { body commenter { name } } } }") }
+  end
+
+  def test_another_adapter_is_refused_by_its_first_read
+    error = assert_raises(Pipeloader::UnsupportedAdapterError) { answers.last.execute("{ elsewhere }") }
+    assert_kind_of RuntimeError, error
+    assert_match(/this read is for Fake\. Wrap it in `Pipeloader\.disabled/, error.message)
+  end
+
+  # A connection that is leased without a block.
+  def test_another_adapters_own_connection
+    assert_raises(Pipeloader::UnsupportedAdapterError) { Schemas.resolve { Elsewhere.lease_connection.select_value("SELECT 1") } }
+  end
+
+  def test_a_schema_of_two_adapters_works_for_the_one
+    assert_same_answer("{ posts { title author { name } } }", answers)
+  end
+
+  def test_outside_of_a_response_it_answers
+    assert_equal 1, Elsewhere.with_connection { |connection| connection.select_value("SELECT 1") }
+    assert_equal 1, answers.first.execute("{ elsewhere }").to_h.dig("data", "elsewhere")
+    assert_equal 1, Pipeloader.disabled { answers.last.execute("{ elsewhere }").to_h.dig("data", "elsewhere") }
+    assert_equal 1, answers.last.execute("{ disabled }").to_h.dig("data", "disabled")
+  end
+
+  # What is derived from PostgreSQL's adapter, as PostGIS', is PostgreSQL's.
+  def test_derived_adapters
+    heir = Class.new(ActiveRecord::ConnectionAdapters::PostgreSQLAdapter)
+    assert Pipeloader::Patches::UnsupportedAdapter.supports?(heir)
+  end
+
+  # A process without pg.
+  def test_sqlite
+    output, errors, status = Open3.capture3(RbConfig.ruby, "-W", "-I", File.expand_path("../../lib", __dir__), File.expand_path("../support/sqlite_run.rb", __dir__))
+    assert status.success?, errors
+    assert_empty errors.lines.grep(%r{/pipeloader/(?:lib|test)/})
+    run = JSON.parse(output)
+    run["answers"].each { |plain, exact| assert_equal plain, exact }
+    assert_equal ['SELECT "posts"."id", "posts"."title", "posts"."author_id" FROM "posts" ORDER BY "posts"."id" ASC',
+                  'SELECT "authors"."id", "authors"."name" FROM "authors" WHERE "authors"."id" = ? LIMIT ?'], run["sql"]
+    assert_equal [1, 0, 0], run.values_at("missed", "bursts", "pg")
+  end
+
+  # One response of PostgreSQL's rows and SQLite's: while a transaction of a resolver's is open there, nothing parks here.
+  def test_sqlite_beside_postgresql
+    inside = []
+    query = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :notes, [String], null: false
+      field :posts, [Schemas::Post], null: false
+      define_method(:notes) do
+        Note.transaction do
+          Note.create!(text: "new")
+          count = ::Post.count
+          inside << Note.connection.open_transactions
+          [*Note.order(:id).pluck(:text), count.to_s].tap { Note.delete_all }
+        end
+      end
+      def posts = Note.count.zero? ? ::Post.order(:id) : []
+    end
+    Note.connection.create_table(:notes, force: true) { |t| t.string :text } # in memory: gone with its connection
+    assert_same_answer("{ notes posts { title comments { body } } }", Schemas.make(query: query, mutation: nil))
+    assert_equal [1, 1], inside
+  end
+
+  class Note < ActiveRecord::Base
+    establish_connection(adapter: "sqlite3", database: ":memory:")
+  end
+
+  Minitest.after_run { Note.remove_connection }
+end
