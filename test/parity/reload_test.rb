@@ -159,9 +159,6 @@ class ReloadTest < PlanTest
 
   # What is seen by plans that are made, too.
   AT_ONCE = MODELS.keys.grep(/attribute|scope$|default_scope|heir/).freeze
-  # What is yet to be mended: a model keeps that nothing stands in the way, whatever callbacks it gets. Whoever mends it takes it off. (On Next
-  # it shows nowhere.)
-  YET = Engine::NEXT ? [].freeze : %i[after_find_of_a_parent].freeze
   # What Execution::Next doesn't ask a type or a field; and what ActiveRecord doesn't mind.
   SILENT = [*(%i[field_resolve wrap initializer object] if Engine::NEXT), :enum, :strict_loading].freeze
 
@@ -177,8 +174,7 @@ class ReloadTest < PlanTest
     super
   end
 
-  MODELS.except(*YET).each { |name, change| define_method(:"test_model_#{name}") { assert_changes(name, &change) } }
-  YET.each { |name| define_method(:"test_yet_#{name}") { assert_raises(Minitest::Assertion) { assert_changes(name, &MODELS.fetch(name)) } } }
+  MODELS.each { |name, change| define_method(:"test_model_#{name}") { assert_changes(name, &change) } }
   TYPES.each { |name, change| define_method(:"test_type_#{name}") { assert_changes(name, &change) } }
 
   # All of it anew, by the same names: as Rails reloads an application.

@@ -66,11 +66,7 @@ module Pipeloader
     def current? = @model.attribute_types.equal?(@types)
 
     # @return [String, nil] why its records can't be narrowed at all; nil if they can
-    def objection
-      return @objection if defined?(@objection)
-
-      @objection = unknown_table || family.lazy.filter_map { |model| own_code(model) }.first
-    end
+    def objection = unknown_table || family.lazy.filter_map { |model| own_code(model) }.first
 
     # @return [String, nil] why its attributes aren't what its readers read; nil if they are
     def objection_to_readers
