@@ -7,6 +7,6 @@
 require "pipeloader/base/errors"
 require "pipeloader/base/types"
 require "pipeloader/base/rows"
+require "pipeloader/base/bounded"
 require "pipeloader/base/outcome"
-require "pipeloader/base/unloaded"
 require "pipeloader/base/asker"

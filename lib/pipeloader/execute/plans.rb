@@ -201,11 +201,11 @@ module Pipeloader
 
     # What is known, unless a model has changed since.
     def look(places, type, selections, node, model)
-      known = (places[@operation.place(selections, node)] ||= {})[type] ||= {}
+      # (Some classes are made for each request.)
+      known = (places[@operation.place(selections, node)] ||= {})[type] ||= Bounded.new(Operation::LIMIT)
       plan = known[model]
       return plan if plan && (plan.is_a?(String) || plan.current?)
 
-      known.clear if known.size > Operation::LIMIT # (Some classes are made for each request.)
       known[model] = yield.tap { |made| @operation.grow(made.is_a?(String) ? made.bytesize : made.bytes) }
     end
 

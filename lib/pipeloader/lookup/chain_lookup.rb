@@ -32,7 +32,7 @@ module Pipeloader
       @arguments = arguments
       @queries = @chain.calls.drop(1)
       @last = @queries.pop if ends?(@queries.last)
-      @bound = {} # {arguments => ChainLookup}
+      @bound = Bounded.new(MOST_ARGUMENTS) # {arguments => ChainLookup}
     end
 
     # The lookup with the arguments that the query gives.
@@ -42,7 +42,6 @@ module Pipeloader
       given = Chain.frozen(@arguments.of(context))
       return with(given) unless given.values.flatten.all? { |value| KEPT.include?(value.class) }
 
-      @bound.clear if @bound.size >= MOST_ARGUMENTS
       @bound[given] ||= with(given)
     end
 

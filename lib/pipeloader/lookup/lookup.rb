@@ -62,8 +62,7 @@ module Pipeloader
       # @param projection [Projection] of the rows
       def of(reflection, projection)
         kept = reflection.instance_variable_get(:@pipeloader_lookups) ||
-               reflection.instance_variable_set(:@pipeloader_lookups, {}.compare_by_identity)
-        kept.clear if kept.size > SETS
+               reflection.instance_variable_set(:@pipeloader_lookups, Bounded.new(SETS).compare_by_identity)
         its = kept[projection] ||= {}
         known = its[self]
         known&.current? ? known : its[self] = new(reflection, projection)
@@ -92,7 +91,7 @@ module Pipeloader
       @projection = projection
       @model = projection.model
       @type = Lookup.key_type(reflection)
-      @kept = {} # {hash of what scopes say => [that, Asked]}
+      @kept = Bounded.new(KEPT) # {hash of what scopes say => [that, Asked]}
     end
 
     # Whether its keys are of the type that they were of.
@@ -196,7 +195,6 @@ module Pipeloader
 
     # (Scopes have been asked again for the statement, and once more after it: what says something else each time isn't kept.)
     def keep(said, statement)
-      @kept.clear if @kept.size >= KEPT
       @kept[said.hash] = [said.freeze, statement].freeze
     end
 

@@ -54,7 +54,7 @@ module Pipeloader
         rescue ::Timeout::Error
           raise
         rescue StandardError => e
-          @field_results[index] = Unloaded.new(e)
+          @field_results[index] = Value::Unloaded.new(e)
         end
       end
 

@@ -10,7 +10,7 @@ module Pipeloader
   class Projection
     LIMIT = 1000
 
-    @known = {} # {[Post, ["id", "title"]] => Projection}
+    @known = Bounded.new(LIMIT) # {[Post, ["id", "title"]] => Projection}
 
     class << self
       # One object for each set of columns, so that its statements are built once, whichever documents ask for them.
@@ -20,10 +20,7 @@ module Pipeloader
       def of(model, columns)
         columns = model.column_names & columns.to_a
         known = @known[[model, columns]]
-        return known if known&.all_columns.equal?(model.column_names)
-
-        @known.clear if @known.size >= LIMIT
-        @known[[model, columns]] = new(model, columns)
+        known&.all_columns.equal?(model.column_names) ? known : @known[[model, columns]] = new(model, columns)
       end
     end
 

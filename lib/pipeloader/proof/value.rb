@@ -12,6 +12,11 @@ module Pipeloader
 
     CONNECTION = GraphQL::Pagination::ActiveRecordRelationConnection
 
+    # A list that can't be loaded, which says so when graphql-ruby comes to it.
+    Unloaded = Struct.new(:error) do
+      def each = raise(error)
+    end
+
     class << self
       # @return [Class, nil] the model of the records that +value+ is, or brings; nil where it isn't the root of any plan
       def model(value)

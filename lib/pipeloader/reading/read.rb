@@ -19,20 +19,16 @@ module Pipeloader
     }xi
 
     # {SQL => whether it is free of all that}: reads come in few shapes, and the pattern takes longer than a look-up.
-    KNOWN = {} # rubocop:disable Style/MutableConstant
-    KNOWN_LIMIT = 1000
+    KNOWN = Bounded.new(1000)
     KNOWN_LENGTH = 2000
     # Longer texts count as impure: to look through them takes long, and longer still in an `IN` of thousands of numbers.
     LONGEST = 20_000
-    private_constant :IMPURE, :KNOWN, :KNOWN_LIMIT, :KNOWN_LENGTH, :LONGEST
+    private_constant :IMPURE, :KNOWN, :KNOWN_LENGTH, :LONGEST
 
     def self.pure_text?(sql)
       return sql.size <= LONGEST && !IMPURE.match?(sql) if sql.size > KNOWN_LENGTH
 
-      KNOWN.fetch(sql) do
-        KNOWN.clear if KNOWN.size >= KNOWN_LIMIT
-        KNOWN[sql] = !IMPURE.match?(sql)
-      end
+      KNOWN.fetch(sql) { KNOWN[sql] = !IMPURE.match?(sql) }
     end
 
     attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at, :cached_as_of

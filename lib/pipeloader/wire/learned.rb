@@ -21,7 +21,7 @@ module Pipeloader
     attr_reader :sizes
 
     def initialize
-      @descriptions = {} # {key of an SQL text => Statement::Description}
+      @descriptions = Bounded.new(LIMIT) # {key of an SQL text => Statement::Description}
       @sizes = ResultSizes.new
     end
 
@@ -33,9 +33,7 @@ module Pipeloader
     #: (String, Statement::Description?) -> void
     def learn(key, description)
       if description.nil? then @descriptions.delete(key)
-      elsif key.size <= LONGEST
-        @descriptions = {} if @descriptions.size >= LIMIT
-        @descriptions[key] = description.freeze
+      elsif key.size <= LONGEST then @descriptions[key] = description.freeze
       end
     end
   end

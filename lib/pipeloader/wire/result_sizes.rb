@@ -14,7 +14,7 @@ module Pipeloader
     private_constant :UNKNOWN, :SMALLEST
 
     def initialize
-      @averages = {} # {SQL => bytes}
+      @averages = Bounded.new(LIMIT) # {SQL => bytes}
     end
 
     # @return [Integer, nil] bytes; nil where none is known
@@ -26,7 +26,6 @@ module Pipeloader
     def remember(sql, size, count = 1)
       return if sql.size > LENGTH
 
-      @averages.clear if @averages.size > LIMIT
       known = @averages[sql]
       @averages[sql] = known ? known + ((size - known) * [count, 8].min / 8) : size
     end

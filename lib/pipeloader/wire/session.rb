@@ -24,7 +24,7 @@ module Pipeloader
     # The server session is new: nothing is prepared or described.
     def reset
       @cut_short = false
-      @shapes = {} # {key of an SQL text => Shape}
+      @shapes = Bounded.new(SHAPES) # {key of an SQL text => Shape}
       @array_types = {}
       @surplus = [] # names that the server knows and ActiveRecord's pool doesn't
     end
@@ -152,9 +152,6 @@ module Pipeloader
 
     def learned = Learned.of(@adapter.pool)
 
-    def keep(shape)
-      @shapes.clear if @shapes.size >= SHAPES
-      @shapes[key(shape.sql)] = shape
-    end
+    def keep(shape) = @shapes[key(shape.sql)] = shape
   end
 end
