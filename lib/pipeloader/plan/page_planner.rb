@@ -8,51 +8,51 @@ module Pipeloader
     PARTS = %w[edges nodes pageInfo].freeze
     private_constant :ENCODER, :FACTS, :PARTS
 
-    def plan(type, selections, model) = catch(OPAQUE) { page(type, selections, model) }
+    # @return [Page, String] the reason, if there can be none
+    def plan(type, selections, model)
+      reason = begin_with(type, model)
+      return reason if reason
+
+      entries = all_of(selected(type, selections)) { |key, nodes| entry(type, key, nodes) }
+      entries.is_a?(String) ? entries : page_of(entries.values)
+    end
 
     # What of a connection is plain, whatever the rest is.
     #
     # @return [Page, Partial] an empty one where nothing is
     def partial(type, selections, model)
-      catch(OPAQUE) { return begin_with(type, model) && page_of(*parted(type, selections)) }
-      Partial.new(model, [], {}, {}, wraps: false)
-    end
-
-    # @return [Page]
-    #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], singleton(ActiveRecord::Base)) -> Page
-    def page(type, selections, model)
-      begin_with(type, model)
-      page_of(selected(type, selections).map { |key, nodes| entry(type, key, nodes) })
+      page = parted(type, selections) unless begin_with(type, model)
+      page.is_a?(Page) ? page : Partial.new(model, [], {}, {}, wraps: false)
     end
 
     private
 
+    # @return [String, nil] the reason, if there can be no plan
     def begin_with(type, model)
       @type, @model = type, model
       @nodes, @fields = nil, []
-      stop(once(:connection, type) { objection_to_connection(type) })
-      self
+      once(:connection, type) { objection_to_connection(type) }
     end
 
+    # @return [Page, String]
     def page_of(entries, reasons = {})
-      stop("#{@type.graphql_name}: no nodes are selected") unless @nodes
-      Page.new(@nodes, entries, @fields, reasons)
+      @nodes ? Page.new(@nodes, entries, @fields, reasons) : "#{@type.graphql_name}: no nodes are selected"
     end
 
-    # @return [Array(Array, Hash)] what is plain, and why the rest isn't
+    # @return [Page, String] what is plain, with the reasons why the rest isn't
     def parted(type, selections)
       reasons = {}
       entries = selected(type, selections).filter_map do |key, nodes|
         before = [@nodes, @fields.dup]
-        found = catch(OPAQUE) { entry(type, key, nodes) } unless typename?(nodes)
+        found = entry(type, key, nodes) unless typename?(nodes)
         next found unless found.nil? || found.is_a?(String)
+        return found if PARTS.include?(nodes.first.name) # these load the nodes themselves
 
-        stop(found) if PARTS.include?(nodes.first.name) # (these load the nodes themselves)
         @nodes, @fields = before
         reasons[key] = found
         nil
       end
-      [entries, reasons]
+      page_of(entries, reasons)
     end
 
     def objection_to_connection(type)
@@ -102,66 +102,81 @@ module Pipeloader
       end
     end
 
-    # @yield [Symbol, GraphQL::Schema::Field] what is called of the connection, or of the edge; nil if that isn't graphql-ruby's
+    # @yield [Symbol, GraphQL::Schema::Field] what is called of the connection, or of the edge
+    # @yieldreturn [Object, String, nil] nil if that isn't graphql-ruby's
     def named(type, key, nodes, host = nil)
-      return typename(type).entry.call(key, []) if typename?(nodes)
+      return constant(type, key) if typename?(nodes)
 
       field = field_of(type, nodes)
+      return field if field.is_a?(String)
+
       plain = PlainField.of(type, field)
-      stop(plain.objection(host), type, field)
-      yield(plain.reader(host), field) || stop("it isn't graphql-ruby's", type, field)
+      reason = plain.objection(host)
+      return of_field(type, field, reason) if reason
+
+      yield(plain.reader(host), field) || of_field(type, field, "it isn't graphql-ruby's")
     end
 
     def edges(key, field, nodes)
       edge = object_type(field, list: true)
-      stop("#{edge.graphql_name} isn't an edge type of graphql-ruby's", edge, field) unless edge < ConnectionSelection::EDGE
+      return edge if edge.is_a?(String)
+      return of_field(edge, field, "#{edge.graphql_name} isn't an edge type of graphql-ruby's") unless edge < ConnectionSelection::EDGE
+
       @fields << field
-      Page::Edges.new(key, selected_below(edge, nodes).map { |name, same| entry_of_edge(edge, name, same) })
+      entries = all_of(selected_below(edge, nodes)) { |name, same| entry_of_edge(edge, name, same) }
+      entries.is_a?(String) ? entries : Page::Edges.new(key, entries.values)
     end
 
     def entry_of_edge(edge, key, nodes)
       named(edge, key, nodes, ConnectionSelection::EDGE) do |reader, field|
         case reader
         when :node then nodes(key, field, nodes, list: false)
-        when :cursor then Page::Cursor.new(key, coercion(edge, field))
+        when :cursor then written(edge, field) { |coercion| Page::Cursor.new(key, coercion) }
         end
       end
     end
 
     def nodes(key, field, nodes, list: true)
       type = object_type(field, list: list)
-      stop("the nodes are selected twice") if @nodes
+      return type if type.is_a?(String)
+      return "the nodes are selected twice" if @nodes
+
       @fields << field
-      Page::Nodes.new(key, @nodes = plan_of(type, below(nodes), @model))
+      plan = plan_of(type, below(nodes), @model)
+      plan.is_a?(String) ? plan : Page::Nodes.new(key, @nodes = plan)
     end
 
     def info(key, field, nodes)
       type = object_type(field, list: false)
+      return type if type.is_a?(String)
+
       @fields << field
-      Page::Info.new(key, selected_below(type, nodes).map { |name, same| fact(type, name, same) })
+      facts = all_of(selected_below(type, nodes)) { |name, same| fact(type, name, same) }
+      facts.is_a?(String) ? facts : Page::Info.new(key, facts.values)
     end
 
     def fact(type, key, nodes)
       named(type, key, nodes) do |reader, field|
-        Page::Fact.new(key, reader, coercion(type, field)) if FACTS.include?(reader)
+        written(type, field) { |coercion| Page::Fact.new(key, reader, coercion) } if FACTS.include?(reader)
       end
     end
 
     def selected_below(type, nodes) = selected(type, below(nodes))
 
-    # @return [Class] of the objects that +field+ returns
+    # @return [Class, String] of the objects that +field+ returns
     def object_type(field, list:)
       type = Types.item(field.type)
       known = type.kind.object? && Types.nullable(field.type).list? == list
-      stop("#{field.type.to_type_signature} isn't what graphql-ruby's own would be") unless known
-      stop("`scope_items` of #{type.graphql_name}") unless PlainField.of(nil, field).unscoped?
-      stop(PlainType.objection(type))
-      type
+      return "#{field.type.to_type_signature} isn't what graphql-ruby's own would be" unless known
+      return "`scope_items` of #{type.graphql_name}" unless PlainField.of(nil, field).unscoped?
+
+      PlainType.objection(type) || type
     end
 
-    def coercion(type, field)
-      stop(Coercion.objection(field.type), type, field)
-      Coercion.new(field.type)
+    # @yield [Coercion] of the field's values
+    def written(type, field)
+      reason = Coercion.objection(field.type)
+      reason ? of_field(type, field, reason) : yield(Coercion.new(field.type))
     end
   end
 end

@@ -51,12 +51,11 @@ module Pipeloader
 
     def typenames(type, selected)
       keys = selected.keys.select { |key| typename?(selected[key]) }
-      catch(OPAQUE) { return keys.to_h { |key| [key, typename(type).entry.call(key, [])] } }
-      {}
+      keys.to_h { |key| [key, constant(type, key)] }.reject { |_, entry| entry.is_a?(String) }
     end
 
     # {key in the response => Part, or the reason, if it is graphql-ruby's}
-    def parts(type, selected, model) = selected.to_h { |key, nodes| [key, catch(OPAQUE) { part(type, nodes, model) }] }
+    def parts(type, selected, model) = selected.transform_values { |nodes| part(type, nodes, model) }
 
     # @return [Part, nil] nil where graphql-ruby has to ask for each object's records
     def read_ahead(type, nodes, model)
@@ -84,7 +83,7 @@ module Pipeloader
 
     # @return [GraphQL::Schema::Field, nil]
     def field(type, nodes)
-      found = catch(OPAQUE) { field_of(type, nodes) } unless typename?(nodes)
+      found = field_of(type, nodes) unless typename?(nodes)
       found if found.is_a?(GraphQL::Schema::Field)
     end
   end

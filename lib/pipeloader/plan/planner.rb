@@ -2,17 +2,14 @@
 
 module Pipeloader
   # Proves that all that is selected of records is plain, and makes the Plan; or says what isn't, and why.
+  #
+  # Each step returns what it has proved, or a String: the reason why graphql-ruby has to do it.
   class Planner
-    include Proofs, LinkObjections
+    include Proofs, LinkProofs
 
-    # Thrown with the reason.
-    OPAQUE = :pipeloader_opaque
-
-    # A part of a Plan, before it is known under which key it is in the response, and which columns its rows have.
-    Part = Struct.new(:columns, :entry)
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40
-    private_constant :OPAQUE, :Part, :DEEP
+    private_constant :DEEP
 
     # @param known [Hash] what has been proved so far
     #: (Operation, ?Hash[untyped, Hash[untyped, untyped]]) -> void
@@ -25,7 +22,7 @@ module Pipeloader
     # @return [Plan, String] the reason, if there can be none
     #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], Class) -> (Plan | String)
     def plan(type, selections, model)
-      catch(OPAQUE) { model < ActiveRecord::Base ? plan_of(type, selections, model) : plan_of_things(type, selections, model) }
+      model < ActiveRecord::Base ? plan_of(type, selections, model) : plan_of_things(type, selections, model)
     end
 
     # @param key [String, nil] as Preload's, and so +plain+
@@ -49,31 +46,48 @@ module Pipeloader
     private
 
     def plan_of(type, selections, model)
-      stop_where_deep(selections)
-      stop(once(:type, type) { PlainType.objection(type) })
-      stop(once(:model, model) { objection(model) })
-      parts = selected(type, selections).transform_values { |nodes| part(type, nodes, model) }
+      reason = too_deep(selections) || once(:type, type) { PlainType.objection(type) } || once(:model, model) { objection(model) }
+      return reason if reason
+
+      parts = all_of(selected(type, selections)) { |_, nodes| part(type, nodes, model) }
+      return parts if parts.is_a?(String)
+
       read = parts.each_value.flat_map(&:columns)
       projection = Projection.of(model, read.unshift(*PlainModel.of(model).keys).uniq)
       Plan.new(projection, parts.map { |key, part| part.entry.call(key, projection.columns) })
     end
 
-    # (Their rows are the things themselves.)
+    # The things themselves are its rows.
     def plan_of_things(type, selections, model)
-      stop_where_deep(selections)
-      stop(once(:type, type) { PlainType.objection(type) })
-      entries = selected(type, selections).map do |key, nodes|
-        next typename(type).entry.call(key, []) if typename?(nodes)
+      reason = too_deep(selections) || once(:type, type) { PlainType.objection(type) }
+      return reason if reason
 
-        field = field_of(type, nodes)
-        attribute(key, type, field, nodes, model) || stop("it isn't an attribute of a #{model.name}", type, field)
-      end
-      Plan.new(nil, entries)
+      entries = all_of(selected(type, selections)) { |key, nodes| entry_of_things(key, type, nodes, model) }
+      entries.is_a?(String) ? entries : Plan.new(nil, entries.values)
     end
 
-    # (What is nearer to the leaves, has a plan of its own.)
-    def stop_where_deep(selections)
-      stop("it is more than #{DEEP} levels deep") if @operation.depth(selections) > DEEP
+    # @return [Hash, String] what the block has proved for each, or the first reason
+    def all_of(pairs)
+      pairs.to_h do |key, nodes|
+        proved = yield(key, nodes)
+        return proved if proved.is_a?(String)
+
+        [key, proved]
+      end
+    end
+
+    def entry_of_things(key, type, nodes, model)
+      return constant(type, key) if typename?(nodes)
+
+      field = field_of(type, nodes)
+      return field if field.is_a?(String)
+
+      attribute(key, type, field, nodes, model) || of_field(type, field, "it isn't an attribute of a #{model.name}")
+    end
+
+    # What is nearer to the leaves has a plan of its own.
+    def too_deep(selections)
+      "it is more than #{DEEP} levels deep" if @operation.depth(selections) > DEEP
     end
 
     # @return [Attribute, Attribute::Things, nil] nil where there is code, or more to be done
@@ -106,24 +120,29 @@ module Pipeloader
       found
     end
 
+    # @return [Part, String]
     def part(type, nodes, model)
       return typename(type) if typename?(nodes)
 
       field = field_of(type, nodes)
-      part = once_of_field(type, model, field) { catch(OPAQUE) { prove(type, field, model) } }
-      stop(part) if part.is_a?(String)
-      part.is_a?(Part) ? part : placed(part, nodes)
+      return field if field.is_a?(String)
+
+      part = once_of_field(type, model, field) { prove(type, field, model) }
+      part.respond_to?(:call) ? placed(part, nodes) : part
     end
 
-    # @return [Part, #call] what a field is wherever it is selected, or what makes that of its nodes
+    # @return [Part, #call, String] what a field is wherever it is selected, or what makes that of its nodes
     def prove(type, field, model)
       plain = PlainField.of(type, field)
       part = by_chain(type, field, plain, model) || by_formula(field, plain, model)
       return part if part
 
-      stop(plain.objection || objection_on_next(plain), type, field)
+      reason = plain.objection || objection_on_next(plain)
+      return of_field(type, field, reason) if reason
+
       reader = PlainModel.of(model).reader(plain.reader)
-      stop(reader.reason, type, field)
+      return of_field(type, field, reader.reason) if reader.reason
+
       reader.association? ? link(type, field, model.reflect_on_association(reader.association)) : leaf(type, field, reader, model)
     end
 
@@ -200,71 +219,52 @@ module Pipeloader
     def typename?(nodes) = nodes.first.name == "__typename"
 
     def typename(type)
-      stop(@operation.objection_to_typename)
-      once(:typename, type) { Part.new([], ->(key, _) { Plan::Constant.new(key, type.graphql_name) }) }
+      once(:typename, type) do
+        @operation.objection_to_typename || Part.new([], ->(key, _) { Plan::Constant.new(key, type.graphql_name) })
+      end
+    end
+
+    # @return [Plan::Constant, String]
+    def constant(type, key)
+      part = typename(type)
+      part.is_a?(Part) ? part.entry.call(key, []) : part
     end
 
     def leaf(type, field, reader, model)
-      stop("`#{PlainField.of(type, field).reader}` isn't one column", type, field) unless reader.columns? && reader.columns.one?
-      stop(Coercion.objection(field.type), type, field)
+      one = reader.columns? && reader.columns.one?
+      reason = one ? Coercion.objection(field.type) : "`#{PlainField.of(type, field).reader}` isn't one column"
+      return of_field(type, field, reason) if reason
 
       column = reader.columns.first
       coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
       Part.new([column], ->(key, columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
     end
 
-    # @param chain [Chain, nil] what is called of the association
-    # @return [#call]
-    def link(type, field, reflection, chain = nil)
-      many = chain ? !ChainLookup.single?(chain) : reflection.collection?
-      stop(objection_to_link(type, field, reflection, many), type, field)
-
-      item, model = field.type.unwrap, reflection.klass
-      lookups = {}.compare_by_identity
-      lambda do |nodes|
-        plan = plan_of(item, below(nodes), model)
-        given = FieldArguments.new(field, nodes.first) if chain && chain.parameters.any?
-        lookup = (lookups[plan.projection] unless given)
-        lookup ||= chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.of(reflection, plan.projection)
-        lookups[plan.projection] = lookup
-        linked(type, field, reflection, lookup, plan)
-      end
-    end
-
     # @param chain [Chain] what is called of the association, before it is a connection
-    # @return [#call]
+    # @return [#call, String]
     def connection(type, field, reflection, chain)
-      stop("`scope_items` of its nodes", type, field) unless PlainField.of(type, field).unscoped?
+      return of_field(type, field, "`scope_items` of its nodes") unless PlainField.of(type, field).unscoped?
 
       item, model, chain = field.type.unwrap, reflection.klass, PageLookup.chain(chain)
       lambda do |nodes|
-        stop("it is read from its end", type, field) if PageLookup::Arguments.backwards?(nodes.first)
+        next of_field(type, field, "it is read from its end") if PageLookup::Arguments.backwards?(nodes.first)
 
-        page = PagePlanner.new(@operation, @known).page(item, below(nodes), model)
+        page = PagePlanner.new(@operation, @known).plan(item, below(nodes), model)
+        next page if page.is_a?(String)
+
         given = PageLookup::Arguments.new(field, nodes.first, model, page.peeks?)
         linked(type, field, reflection, PageLookup.new(reflection, page.projection, chain, given), page)
       end
     end
 
-    def linked(type, field, reflection, lookup, plan)
-      stop(objection_to_inverse(reflection, plan), type, field)
-      stop("the scope of `#{reflection.name}` leaves no columns out", type, field) unless narrows?(lookup)
-      plain = PlainField.of(type, field)
-      Part.new([lookup.owners_key], lambda do |key, columns|
-        Link.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
-      end)
-    end
-
-    # (One's own Array is known by its place.)
+    # A node's own Array is known by its place.
     def below(nodes) = nodes.one? ? nodes.first.selections : nodes.flat_map(&:selections)
 
-    # @return [GraphQL::Schema::Field]
+    # @return [GraphQL::Schema::Field, String]
     def field_of(type, nodes)
-      nodes.each do |node|
-        field = definition(type, node)
-        stop("#{type.graphql_name}.#{nodes.first.name}: #{field}") if field.is_a?(String)
-      end
-      definition(type, nodes.first)
+      found = nodes.map { |node| definition(type, node) }
+      reason = found.find { |it| it.is_a?(String) }
+      reason ? "#{type.graphql_name}.#{nodes.first.name}: #{reason}" : found.first
     end
 
     def definition(type, node)
@@ -273,8 +273,7 @@ module Pipeloader
       once(:fields, type) { {} }[node.name] ||= @operation.definition(type, node)
     end
 
-    def stop(reason, type = nil, field = nil)
-      throw OPAQUE, type ? "#{type.graphql_name}.#{field.graphql_name}: #{reason}" : reason if reason
-    end
+    # @return [String] the reason, for users who ask which field it is about
+    def of_field(type, field, reason) = "#{type.graphql_name}.#{field.graphql_name}: #{reason}"
   end
 end

@@ -3,6 +3,8 @@
 module Pipeloader
   # As the Planner: proves once what a document selects any number of times.
   module Proofs
+    # A part of a Plan, before it is known under which key it is in the response, and which columns its rows have.
+    Part = Struct.new(:columns, :entry)
     # Levels of fields of which it is known that they are alike.
     LEVELS = 40
     private_constant :LEVELS

@@ -1,9 +1,41 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # As the Planner: why a plan can't follow an association.
-  module LinkObjections
+  # As the Planner: how a plan follows an association, or why it can't.
+  module LinkProofs
     private
+
+    # @param chain [Chain, nil] what is called of the association
+    # @return [#call, String]
+    def link(type, field, reflection, chain = nil)
+      many = chain ? !ChainLookup.single?(chain) : reflection.collection?
+      reason = objection_to_link(type, field, reflection, many)
+      return of_field(type, field, reason) if reason
+
+      item, model = field.type.unwrap, reflection.klass
+      lookups = {}.compare_by_identity
+      lambda do |nodes|
+        plan = plan_of(item, below(nodes), model)
+        next plan if plan.is_a?(String)
+
+        given = FieldArguments.new(field, nodes.first) if chain && chain.parameters.any?
+        lookup = (lookups[plan.projection] unless given)
+        lookup ||= chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.of(reflection, plan.projection)
+        lookups[plan.projection] = lookup
+        linked(type, field, reflection, lookup, plan)
+      end
+    end
+
+    def linked(type, field, reflection, lookup, plan)
+      reason = objection_to_inverse(reflection, plan)
+      reason ||= "the scope of `#{reflection.name}` leaves no columns out" unless narrows?(lookup)
+      return of_field(type, field, reason) if reason
+
+      plain = PlainField.of(type, field)
+      Proofs::Part.new([lookup.owners_key], lambda do |key, columns|
+        Link.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
+      end)
+    end
 
     def objection_to_link(type, field, reflection, many)
       item = Types.item(field.type)
