@@ -30,7 +30,7 @@ class InstrumentationTest < PipeloaderTest
     end
     assert_equal 10, ours.size
     level = Pipeloader::Level.new(ours, 1)
-    [*ours, level, Pipeloader::Burst.new(nil, level)].each { |it| assert_operator it.inspect.size, :<, 80 }
+    [*ours, level, Pipeloader::Burst.new(::Post.lease_connection, level)].each { |it| assert_operator it.inspect.size, :<, 80 }
   end
 
   def test_reads_say_which_burst_brought_them_and_how_long_they_waited
