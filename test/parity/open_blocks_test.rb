@@ -50,10 +50,12 @@ class OpenBlocksTest < PipeloaderTest
     field :opaque_comments, ["OpenBlocksTest::Opaque"], method: :comments
     field :scoped_author, String
     field :scoped_comments, String
+    field :reloaded_comments, String
 
     def own_comments = object.comments.itself
 
     def scoped_author = ::User.where(id: 0).scoping { ::User.unscoped { object.author&.name } }
+    def reloaded_comments = Now.set(user: 7) { object.comments.reload.map(&:body).join(",") }
     def scoped_comments = Now.set(user: 7) { object.comments.map(&:body).join(",") + object.comments.size.to_s }
   end
 
@@ -78,11 +80,20 @@ class OpenBlocksTest < PipeloaderTest
   FIELDS = ["author { name }", "comments { body }", "ownComments { body }", "opaqueAuthor { read }", "opaqueComments { read }",
             "scopedAuthor", "scopedComments"].freeze
 
+  def seen = @seen ||= [false, true].map { |piped| Class.new(GraphQL::Schema) { query(SeenQuery); use(Pipeloader) if piped } }
+
+  def test_what_is_reloaded_in_a_block_is_what_the_block_sees
+    ["comments { body }", "ownComments { body }"].each do |field|
+      [[field, "reloadedComments", "scopedComments"], ["scopedComments", field, "reloadedComments"]].each do |fields|
+        assert_same_answer("{ posts { #{fields.each_with_index.map { |it, index| "f#{index}: #{it}" }.join(" ")} } }", seen)
+      end
+    end
+  end
+
   def test_what_a_field_has_loaded_stays_so_in_blocks
-    schemas = [false, true].map { |piped| Class.new(GraphQL::Schema) { query(SeenQuery); use(Pipeloader) if piped } }
     FIELDS.permutation(3).each do |fields|
       text = fields.each_with_index.map { |field, index| "f#{index}: #{field}" }.join(" ")
-      assert_same_answer("{ posts { #{text} } }", schemas)
+      assert_same_answer("{ posts { #{text} } }", seen)
     end
   end
 end

@@ -46,7 +46,13 @@ module Pipeloader
       # Where a plan has read it for an earlier field, it is loaded as that field saw it.
       def loaded?
         @pipeloader_flight&.await
-        super || (fiber = Thread.current[ResolverFiber::KEY]) && fiber.as_planned(owner, reflection.name) { load_target } || false
+        super || pipeloader_load_planned
+      end
+
+      # `object.comments.reload`, `reload_author`: what a plan has read doesn't count any more.
+      def reload(force = false) # rubocop:disable Style/OptionalBooleanParameter
+        @pipeloader_reloaded = true if force && ResolverFiber.current
+        super
       end
 
       # Whether that class's `scope` is ActiveRecord's own: somebody else's would want a relation from it.
@@ -63,6 +69,14 @@ module Pipeloader
       end
 
       private
+
+      # @return [Boolean] whether it is loaded now
+      def pipeloader_load_planned
+        fiber = Thread.current[ResolverFiber::KEY]
+        return false if fiber.nil? || @pipeloader_reloaded
+
+        fiber.as_planned(owner, reflection.name) { load_target }
+      end
 
       def pipeloader_target(records) = records.first
 
