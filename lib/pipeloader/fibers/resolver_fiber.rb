@@ -160,7 +160,7 @@ module Pipeloader
     end
 
     # A plan reads the association +name+ of +records+ in place of this fiber's job.
-    def plans(name, records) = @run.planned_loads.add(name, PlannedLoads::Group.new(records, job))
+    def plans(name, records) = @run.planned_loads.add(name, records, job)
 
     # Yields where this fiber sees what an earlier job has seen for which a plan reads that association, unless it sees the same.
     #
