@@ -49,7 +49,7 @@ module Pipeloader
       schema.pipeloader_compiles = compile
     end
 
-    # Whether schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
+    # True if schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
     #
     #: () -> bool
     attr_reader :field_exact
@@ -105,7 +105,7 @@ module Pipeloader
     def disabled? = Thread.current[DISABLED] || false
   end
 
-  # What a schema has by `use Pipeloader`.
+  # Added to a schema by `use Pipeloader`.
   module Schema
     attr_writer :pipeloader_options
 
@@ -129,13 +129,13 @@ module Pipeloader
       superclass.respond_to?(:pipeloader_field_exact?) ? superclass.pipeloader_field_exact? : Pipeloader.field_exact
     end
 
-    # Whether records of +type+ are narrowed: as the schema says, or the type. (A connection is as its nodes are.)
+    # True if records of +type+ are narrowed: as the schema says, or the type. (A connection is as its nodes are.)
     def pipeloader_narrows?(type)
       pipeloader_field_exact? || (type.respond_to?(:pipeloader_field_exact?) && type.pipeloader_field_exact?) ||
         (ConnectionSelection.connection?(type) && pipeloader_narrows?(type.node_type))
     end
 
-    # Whether those of any type are.
+    # True if those of any type are.
     def pipeloader_narrows_any?
       return true if pipeloader_field_exact?
 
@@ -145,7 +145,7 @@ module Pipeloader
 
     attr_writer :pipeloader_compiles
 
-    # Whether plain subtrees are compiled: as it says itself, or the schema that it descends from.
+    # True if plain subtrees are compiled: as it says itself, or the schema that it descends from.
     def pipeloader_compiles? = @pipeloader_compiles.nil? ? superclass.pipeloader_compiles? : @pipeloader_compiles
 
     # Compares what the types declare by `selects:` with the tables, once: where all code is loaded when an application boots,

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What plans say is done here: a root's value becomes rows, their keys the next level's, and all rows their part of the response.
+# Executes plans: a root's value becomes rows, their keys the next level's, and all rows their part of the response.
 #
 # In: a plan, and what a resolver has returned. Out: Hashes and Arrays of the response, or Unfit where graphql-ruby is to do it.
 # Called by: the patches of graphql-ruby's engines.

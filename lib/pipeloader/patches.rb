@@ -85,7 +85,7 @@ module Pipeloader
         GraphQL::Execution::SelectionsStep.prepend(StepWitness) if defined?(GraphQL::Execution::SelectionsStep)
       end
 
-      # What an application may load, or configure, after this gem.
+      # Patches what an application may load, or configure, after this gem.
       def prepare_for_response
         if !@batch && defined?(::GraphQL::Batch::Loader)
           @batch = ::GraphQL::Batch::Loader.prepend(GraphQLBatch)

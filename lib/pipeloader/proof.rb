@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What is known for certain of methods, models and types, without running them: whose they are, which columns they read, and
+# Proves facts about methods, models and types without running them: whose they are, which columns they read, and
 # which value graphql-ruby would make of a column's.
 #
 # In: classes of the application. Out: proofs, each of which holds until the method that it is of is defined anew; or an

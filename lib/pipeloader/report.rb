@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What Pipeloader tells of itself: the event of each burst, its line in the log, and the explanation of a query.
+# Pipeloader's own reports: the event of each burst, its line in the log, and the explanation of a query.
 #
 # In: bursts and operations. Out: notifications and text. Called by: the public face.
 

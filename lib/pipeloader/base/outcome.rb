@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a block returned, or that it can't be done.
+  # A block's return value, or its error.
   Outcome = Struct.new(:returned, :error) do
     def self.of
       new(yield, nil)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What graphql-ruby's type wrappers are about.
+  # Looks through graphql-ruby's type wrappers.
   module Types
     # @return [Class] the type itself, where null may stand or not
     def self.nullable(type) = type.non_null? ? type.of_type : type

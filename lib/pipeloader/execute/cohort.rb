@@ -7,7 +7,7 @@ module Pipeloader
   class Cohort
     include Job::Several
 
-    # What is to be done of an object when it comes, and then.
+    # The work on an object when it comes, and after that.
     #
     # asked: [Link | Preload, …] that no resolver comes before. steps: [Call | Evaluation | Follow, …]; each says whether no code
     # of the application's has run
@@ -29,7 +29,7 @@ module Pipeloader
       end
     end
 
-    # What is plain behind a field that isn't: its resolver may have changed the record.
+    # Plain fields behind one that isn't: its resolver may have changed the record.
     Follow = Struct.new(:keys, :index) do
       def call(cohort, member)
         quiet = true
@@ -128,7 +128,7 @@ module Pipeloader
 
     private
 
-    # Whether there is a step that nobody has begun.
+    # True if there is a step that nobody has begun.
     def left?
       while (member = @members[@member])
         return true if @step < member.course.steps.size
@@ -187,7 +187,7 @@ module Pipeloader
       Course.new(asked, steps)
     end
 
-    # Whether it goes with what is followed before it: what is asked for has a step of its own, since it waits.
+    # True if it goes with what is followed before it: what is asked for has a step of its own, since it waits.
     def joins?(key, step) = step.is_a?(Follow) && [key, step.keys.first].none? { |it| @partial.link(it) }
 
     def opaque(key, nodes)

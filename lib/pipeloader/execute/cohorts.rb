@@ -155,7 +155,7 @@ module Pipeloader
       place(field, type, node, nodes.one? ? node.selections : nodes.flat_map(&:selections), NO_ARGUMENTS, link.model)
     end
 
-    # Whether graphql-ruby would find these records there. (Somebody may have changed something since.)
+    # True if graphql-ruby would find these records there. (Somebody may have changed something since.)
     def loaded?(place, link, owner)
       return false unless owner.load
 

@@ -13,7 +13,7 @@ module Pipeloader
     private_constant :HOOKS, :MONITORS, :NO_ARGUMENTS
 
     class << self
-      # Whether it has to see each field.
+      # True if it has to see each field.
       def of_each?(trace)
         trace.instance_variable_get(:@trace_scalars) || HOOKS.any? { |name| someones?(trace.method(name)) }
       end

@@ -57,7 +57,7 @@ module Pipeloader
       roots
     end
 
-    # What fails is its root's alone, if graphql-ruby is to see it. (What comes behind it there isn't gone into.)
+    # A failure that graphql-ruby will meet is its root's alone. Nothing behind it is gone into.
     def attempt(branch)
       yield unless branch.error
     rescue *Plans::FORESEEN => e

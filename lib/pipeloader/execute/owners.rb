@@ -3,7 +3,7 @@
 module Pipeloader
   # An object that waits for what one of its associations brings.
   class Owner
-    # What the key was by which the records are found, when graphql-ruby came to the field.
+    # The key by which the records are found, as it was when graphql-ruby came to the field.
     attr_reader :key
 
     # @return [Array<ActiveRecord::Base>, nil] those that were read for it, if any
@@ -30,7 +30,7 @@ module Pipeloader
     # In which graphql-ruby comes to the field. (Made when somebody asks: most have no need of it.)
     def job = @job ||= @member.job.child(@index, self)
 
-    # What the job does, where a plan can't.
+    # The job's work, where a plan can't do it.
     def call
       load
       @group.resolve(self)
@@ -39,7 +39,7 @@ module Pipeloader
     # It is done by its job, or nothing is to be done.
     def leave = @left = true
 
-    # Whether it is still to be said who does it.
+    # True if it is still to be said who does it.
     def waits? = !@left
 
     def next_indexes(_count) = 1
@@ -160,7 +160,7 @@ module Pipeloader
 
     def context = @cohorts.runtime.context
 
-    # Whether the records are found by a relation, for each owner.
+    # True if the records are found by a relation, for each owner.
     def dynamic?(association)
       @dynamic = association.pipeloader_dynamic? if @dynamic.nil?
       @dynamic

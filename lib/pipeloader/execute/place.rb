@@ -6,7 +6,7 @@ module Pipeloader
   # partial: what is plain of them. type: theirs. non_null: whether a null may not stand there. selections: below their field,
   # whose first node is +node+. watched: whether a monitor hears of each that is wrapped
   Place = Struct.new(:partial, :field, :type, :non_null, :node, :selections, :arguments, :runtime, :watched) do
-    # Whether objects can be made of these records.
+    # True if objects can be made of these records.
     def takes?(records) = records.all? { |record| partial.takes?(record) }
 
     # @param cohort [Cohort] that they are to be members of

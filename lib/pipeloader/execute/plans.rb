@@ -3,7 +3,7 @@
 module Pipeloader
   # The Plans of one Operation: one for each place of the document, and model whose records come there.
   class Plans
-    # What the values of a relation may raise where they are cast, and what the server says; graphql-ruby is to see it.
+    # Errors from casting or from the server. The plan gives up, so that graphql-ruby meets and reports them.
     FORESEEN = [Unfit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
 
     class << self
@@ -19,7 +19,7 @@ module Pipeloader
       # @return [Plans] those of the operation, which it keeps
       def for(operation) = operation.plans ||= new(operation)
 
-      # Whether somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
+      # True if somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
       def interrupted?(error) = error.is_a?(ActiveRecord::StatementInvalid) && error.cause.nil?
     end
 
@@ -35,7 +35,7 @@ module Pipeloader
       @associations = {} # {[type, field, model] => reflection; nil where the field gives no association}
     end
 
-    # What is to be written to the response for +value+, which a field's resolver has returned.
+    # The part of the response for +value+, which a field's resolver has returned.
     #
     # @param type [Class, GraphQL::Schema::Wrapper] of the field
     # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
@@ -51,7 +51,7 @@ module Pipeloader
       raise if Plans.interrupted?(e)
     end
 
-    # What of a connection is to be written to the response, where the rest is graphql-ruby's.
+    # The plan's part of a connection, whose rest is graphql-ruby's.
     #
     # @param page [Page]
     # @return [Hash, nil] as #grow
@@ -98,7 +98,7 @@ module Pipeloader
         fiber.side_by_side(values) { |value| grow(value, type, selections, node, context) }
     end
 
-    # What of an object's selections is plain.
+    # The plain part of an object's selections.
     #
     # @return [Partial, nil] nil if nothing is
     def partial(type, selections, node, model)
@@ -144,7 +144,7 @@ module Pipeloader
       plan if plan.is_a?(Plan) && !in_transaction?(plan)
     end
 
-    # What has been found so far for values of +type+ at a place of the document.
+    # The verdicts so far on values of +type+ at a place of the document.
     #
     # @return [Array<Plan, String>] for each model that came there; a String says why there is no plan
     def verdicts(type, selections, node) = @places.dig(@operation.place(selections, node), type)&.values || []
@@ -199,7 +199,7 @@ module Pipeloader
       link if lookup.narrows? && !link.leads_back?
     end
 
-    # What is known, unless a model has changed since.
+    # Returns what is known, unless a model has changed since.
     def look(places, type, selections, node, model)
       # (Some classes are made for each request.)
       known = (places[@operation.place(selections, node)] ||= {})[type] ||= Bounded.new(Operation::LIMIT)

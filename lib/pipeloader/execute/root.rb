@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a resolver has returned, as the root of a Plan: a relation that isn't loaded yet, an association, records.
+  # A resolver's return value as the root of a Plan: a relation that isn't loaded yet, an association, records.
   class Root
     class << self
       # @return [Branch, nil] with its rows, which may have to be read first; nil where they can't be had
@@ -27,7 +27,7 @@ module Pipeloader
         relation(plan, scope_of(association))
       end
 
-      # (What its blocks raise, graphql-ruby is to see.)
+      # Errors of its blocks are graphql-ruby's to report.
       def scope_of(association)
         association.scope
       rescue StandardError => e
@@ -72,7 +72,7 @@ module Pipeloader
           [*relation.preload_values, *relation.includes_values].all? { |it| it.is_a?(Symbol) && model.reflect_on_association(it) }
       end
 
-      # Whether the owner of what is read is selected of it again: that is the one in memory, and not what the database says.
+      # True if the owner of what is read is selected of it again: that is the one in memory, and not what the database says.
       def known_to_its_records?(plan, relation)
         return false unless relation.is_a?(ActiveRecord::AssociationRelation)
 
@@ -87,7 +87,7 @@ module Pipeloader
         Branch.of(plan, records.map { |record| columns.map { |name| Coercion.attribute(record, name) } }, coerced: true)
       end
 
-      # Whether the columns are there, and the associations are what the database says.
+      # True if the columns are there, and the associations are what the database says.
       def fits?(plan, record)
         Value.just?(record, plan.model) && record.persisted? && !record.strict_loading? &&
           plan.links.none? { |link| record.association_cached?(link.name) } &&

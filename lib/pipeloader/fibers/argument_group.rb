@@ -8,7 +8,7 @@ module Pipeloader
     KEY = :pipeloader_arguments
 
     class << self
-      # Whether this fiber coerces an argument for +loader+.
+      # True if this fiber coerces an argument for +loader+.
       #
       #: (Loader) -> bool
       def under_way?(loader) = Thread.current[KEY]&.first&.loader.equal?(loader)

@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What jobs of a run have assigned (`Current.tenant = …`, `I18n.locale = …`), in the order in which a serial run would have
-  # begun those jobs. A job sees what comes before it there, and nothing that its later siblings have assigned meanwhile: in a
-  # schema without a dataloader the subtree of a field starts from what that field has assigned.
+  # Assignments that jobs of a run have made (`Current.tenant = …`, `I18n.locale = …`), in the order in which a serial run would
+  # have begun those jobs. A job sees the assignments before it there, and none that its later siblings have made meanwhile:
+  # in a schema without a dataloader a field's subtree starts from what that field has assigned.
   #
   # Limit: a job that has begun doesn't see what an earlier one assigns after it has waited.
   class Assignments

@@ -14,7 +14,7 @@ module Pipeloader
       @read = @untaken = nil
     end
 
-    # What the fiber's next `with_raw_connection` hands to ActiveRecord.
+    # The read that the fiber's next `with_raw_connection` hands to ActiveRecord.
     #
     #: () -> Read?
     def take
@@ -22,7 +22,7 @@ module Pipeloader
       read
     end
 
-    # Whether the untaken read was asked for before +query_cache+ was last cleared.
+    # True if the untaken read was asked for before +query_cache+ was last cleared.
     #
     #: (ActiveRecord::ConnectionAdapters::QueryCache::Store) -> bool
     def outdated?(query_cache) = !@untaken.nil? && @untaken.cached_as_of != query_cache.pipeloader_clears

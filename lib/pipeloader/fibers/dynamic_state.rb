@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What Rails keeps "for the current thread or fiber", and code changes for the length of a block: scopes,
+  # The state that Rails keeps "for the current thread or fiber", and code changes for the length of a block: scopes,
   # `connected_to`, CurrentAttributes, time zone, log tags (all in ActiveSupport's execution state), the locale, and
   # whether each query cache is on.
   #
@@ -18,7 +18,7 @@ module Pipeloader
 
     attr_reader :execution
 
-    # What this thread sees.
+    # The state that this thread sees.
     #
     #: (Array[ActiveRecord::ConnectionAdapters::QueryCache::Store]) -> DynamicState
     def self.current(query_caches)
@@ -76,7 +76,7 @@ module Pipeloader
       Thread.handle_interrupt(Object => :never) { (at_rest ? rest : seen).tap { install(@known) } }
     end
 
-    # Whether code on this thread sees it as it was at +rest+: no block is open. Asked whenever a fiber parks or ends, so without
+    # True if code on this thread sees it as it was at +rest+: no block is open. Asked whenever a fiber parks or ends, so without
     # allocating.
     #
     #: (Snapshot) -> bool
@@ -85,7 +85,7 @@ module Pipeloader
         rest.like?(@execution) && rest.locale == I18n.config.locale && same_cache_flags?(rest.cache_flags)
     end
 
-    # What code on this thread sees now.
+    # The state that code on this thread sees now.
     #
     #: () -> Snapshot
     def seen

@@ -3,7 +3,7 @@
 module Pipeloader
   # The dynamic state of one resolver fiber: what its job starts from, what it takes along when it parks, and what it leaves.
   class FiberState
-    # What the job started from.
+    # The state that the job started from.
     #
     #: () -> Snapshot
     attr_reader :start
@@ -50,7 +50,7 @@ module Pipeloader
       settle_in(@run.assign(fiber.job, @start, now))
     end
 
-    # Whether no block of user code is open, and nothing was assigned since the job has begun.
+    # True if no block of user code is open, and nothing was assigned since the job has begun.
     def at_rest? = @state.at_rest?(@rest)
 
     # Yields while the fiber is away, which it may be while it is away: what it reads for others then can have it read for more.
@@ -63,7 +63,7 @@ module Pipeloader
       @state.install(taken) unless shared? && @base.known.equal?(taken)
     end
 
-    # Whether the fiber sees what +start+ says.
+    # True if the fiber sees what +start+ says.
     def sees?(start) = @start.equal?(start) && at_rest?
 
     # Yields where the fiber sees what +start+ says.
@@ -95,7 +95,7 @@ module Pipeloader
       end
     end
 
-    # Whether it works on what all fibers do. See DynamicState#for_a_fiber.
+    # True if it works on what all fibers do. See DynamicState#for_a_fiber.
     def shared? = @state.equal?(@base)
 
     # @param in_place [Boolean] whether the base is as it is known

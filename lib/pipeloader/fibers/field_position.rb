@@ -10,7 +10,7 @@ module Pipeloader
     private_constant :ATTRIBUTES, :SHARED
 
     class << self
-      # What the fibers of a run that begins now will share: {GraphQL::Query => current state}
+      # Shared by the fibers of a run that begins now: {GraphQL::Query => current state}
       def of_run
         Fiber[:__graphql_runtime_info] || {}.compare_by_identity if SHARED
       end

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What an execution state contained when a Snapshot found it to be as it knows it, as flat lists. To see that nothing has
+  # The content of an execution state when a Snapshot found it unchanged, as flat lists. To see that nothing has
   # changed since costs a third of comparing, and it is asked whenever a job parks or ends.
   #
   # Where it says no, only the Snapshot can tell: nothing (nil, an empty stack) is the same as what isn't there.
   class Fingerprint
     MISSING = Object.new
-    # What each kind of list is compared by; its names are those of one entry.
+    # Code that compares each kind of list; the names are those of one entry.
     COMPARISONS = {
       values: [%w[k v], "v%<i>d.equal?(x[k%<i>d])"],
       fields: [%w[o n v], "o%<i>d.instance_variable_get(n%<i>d).equal?(v%<i>d)"],

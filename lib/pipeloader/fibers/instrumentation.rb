@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a response has sent, in the context of each of its queries: `context.namespace(:pipeloader)` is
+  # Counts what a response has sent, in the context of each of its queries: `context.namespace(:pipeloader)` is
   # {bursts: 3, reads: 403, statements: 403}. The queries of a multiplex share their bursts, and so their counts.
   class Counters
     #: (Array[GraphQL::Query]) -> Counters

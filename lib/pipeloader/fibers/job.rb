@@ -63,7 +63,7 @@ module Pipeloader
       end
     end
 
-    # Whether +job+ is a part of it, or of a part.
+    # True if +job+ is a part of it, or of a part.
     def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))
 
     # @return [Array<Job>] itself, and those that it is a part of

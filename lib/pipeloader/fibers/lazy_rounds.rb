@@ -15,7 +15,7 @@ module Pipeloader
     LISTS = %i[trace job_fibers next_job_fibers jobs_fiber_limit].freeze # what #run_pending_steps is given first
     private_constant :HOOKS, :LISTS
 
-    # Whether this graphql-ruby has rounds of lazy values, and the methods that are overridden here.
+    # True if this graphql-ruby has rounds of lazy values, and the methods that are overridden here.
     def self.possible?
       HOOKS.all? { |name| GraphQL::Dataloader.private_method_defined?(name) } &&
         GraphQL::Dataloader.instance_method(:run_pending_steps).parameters.first(LISTS.size).map(&:last) == LISTS

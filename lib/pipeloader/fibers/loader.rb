@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a schema's dataloader class is extended by: it says which fibers may park, and keeps their dynamic state apart.
+  # Extends a schema's dataloader class. Decides which fibers may park, and keeps their dynamic state apart.
   #
   # graphql-ruby resumes a fiber only when every job, source and lazy value has run or parked. So the first fiber that
   # wakes *is* the proof that a level is complete, and it sends it ("lazy flush on first resume", see ResolverFiber#park).
@@ -15,7 +15,7 @@ module Pipeloader
     private_constant :TAKES_OBJECTS
 
     NO_JOBS = [].freeze
-    # What is appended on this fiber, see #pipeloader_collect.
+    # Collects what is appended on this fiber, see #pipeloader_collect.
     WORK = :pipeloader_work
     # Where graphql-ruby keeps what a fiber works for.
     MULTIPLEX = :__graphql_current_multiplex
@@ -42,7 +42,7 @@ module Pipeloader
           # In which order the schema would work without us.
           define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
           define_method(:pipeloader_coalesces?) { coalesce }
-          # Whether jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
+          # True if jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
           # fiber goes on.
           queued = queues.instance_method(:append_job).owner.equal?(GraphQL::Dataloader)
           define_method(:pipeloader_queues?) { queued }
@@ -132,7 +132,7 @@ module Pipeloader
     #: (Job::Several) -> void
     def pipeloader_leave(cohort) = @pending_jobs.unshift(cohort)
 
-    # Whether what stands for several jobs may be queued.
+    # True if what stands for several jobs may be queued.
     def pipeloader_takes_cohorts? = pipeloader_queues? && !@pipeloader_run.failing?
 
     # A job that is in its place, and not to be begun as yet: it will be appended, or released.

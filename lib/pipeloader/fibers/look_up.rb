@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What one fiber looks up for its plans, along with all other fibers that look up the same: they come to it first.
+  # The look-ups of one fiber for its plans, made along with all other fibers that look up the same.
   class LookUp
     # @param wanted [Array(Lookup, Array, Asker)] each with its keys, and who asks
     def initialize(fiber, run, wanted)

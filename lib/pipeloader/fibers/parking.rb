@@ -85,7 +85,7 @@ module Pipeloader
       @waiting_for = nil
     end
 
-    # Whether the fiber waits for a flight of +other+, or of one that does.
+    # True if the fiber waits for a flight of +other+, or of one that does.
     def waits_for?(other)
       !@waiting_for.nil? && (@waiting_for.equal?(other) || @waiting_for.parking.waits_for?(other))
     end

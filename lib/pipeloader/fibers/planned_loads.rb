@@ -21,7 +21,7 @@ module Pipeloader
     # @param group [#job_of] says in which job graphql-ruby would have loaded the association of a record
     def add_group(name, group) = (@groups[name] ||= []) << group
 
-    # Whether there are any of that name.
+    # True if there are any of that name.
     def of?(name) = @jobs.key?(name) || @groups.key?(name)
 
     # @return [Job, nil] one that comes before +job+

@@ -126,7 +126,7 @@ module Pipeloader
     # Lets the other fibers go on where this one can't. True if any of them got somewhere.
     def give_way = @parking.give_way
 
-    # Whether its reads may become one statement with others of the same SQL.
+    # True if its reads may become one statement with others of the same SQL.
     def coalesces? = @uncoalesced.zero? && @loader.pipeloader_coalesces?
 
     def uncoalesced

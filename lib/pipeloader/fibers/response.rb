@@ -67,7 +67,7 @@ module Pipeloader
       level
     end
 
-    # Whether reads wait for the next burst.
+    # True if reads wait for the next burst.
     def gathering? = !@level.nil?
 
     # The level that was open no longer gathers: what is asked for from here on, goes with the next.

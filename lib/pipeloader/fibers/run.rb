@@ -36,7 +36,7 @@ module Pipeloader
       @base.install
     end
 
-    # What the job that +fiber+ is about to begin starts from.
+    # The state that the job starts from which +fiber+ is about to begin.
     #
     #: (ResolverFiber) -> Snapshot
     def start(fiber) = @assignments ? @assignments.before(fiber.job) : @base.known
@@ -44,7 +44,7 @@ module Pipeloader
     # @return [Snapshot] what +job+ would start from if it began now
     def start_of(job) = @assignments ? @assignments.before(job) : @base.known
 
-    # Whether any job has assigned something that others see.
+    # True if any job has assigned something that others see.
     def assigned? = !@assignments.nil?
 
     # Takes note of what +job+ has assigned.
@@ -73,7 +73,7 @@ module Pipeloader
 
     def fibers_away = @away.size
 
-    # Whether a field has failed.
+    # True if a field has failed.
     def failing? = !@line.nil?
 
     # Takes note of a job that is asked for: free until a field has failed.
@@ -101,7 +101,7 @@ module Pipeloader
       @awaited.delete(batches)
     end
 
-    # Whether any batch is unread, or has been read and the fiber that waits for it hasn't gone on yet.
+    # True if any batch is unread, or has been read and the fiber that waits for it hasn't gone on yet.
     def batches? = @batches.any? || @awaited.any? { |batches, _| batches.all?(&:read?) }
 
     # @return [Batch, nil] one that whoever sees what was +known+ may read
@@ -115,7 +115,7 @@ module Pipeloader
     # They are being read.
     def take_up(owners) = @deferred.delete(owners)
 
-    # Whether anything is asked for that isn't a statement yet.
+    # True if anything is asked for that isn't a statement yet.
     def behind? = @deferred.any? || @batches.any?
 
     # Reads that for +fiber+, as far as a serial run would have come to it before.

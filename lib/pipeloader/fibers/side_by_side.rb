@@ -28,7 +28,7 @@ module Pipeloader
       @results
     end
 
-    # What one of the fibers does.
+    # The work of one of the fibers.
     def call
       @loader.pipeloader_go_on(self, @parent) if @begun < @values.size # (it may find nothing left)
       @asker.read { go_on }

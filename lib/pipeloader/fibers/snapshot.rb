@@ -3,7 +3,7 @@
 require "active_record/explain_registry"
 
 module Pipeloader
-  # What a DynamicState contained at one moment: to be compared with, and to be put back.
+  # The content of a DynamicState at one moment: compares, and puts it back.
   #
   # As deep as blocks change things in place: stacks and registries, and each CurrentAttributes' own Hash. They are put back
   # into the same objects, since a block that is open keeps some of those (Current.set). What user code put there stays
@@ -61,7 +61,7 @@ module Pipeloader
     MEMOS = %i[active_support_notifications_registry active_record_instrumenter].freeze
     private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS
 
-    # Whether the value is one list for all, however it grows.
+    # True if the value is one list for all, however it grows.
     def self.collection?(key) = COLLECTIONS.include?(key)
 
     def self.counter?(key, value) = value.is_a?(Numeric) && key.start_with?(COUNTER)
@@ -74,7 +74,7 @@ module Pipeloader
     # How many entries +execution+ has that aren't memos.
     def self.size_of(execution) = execution.size - MEMOS.count { |key| execution.key?(key) }
 
-    # Whether it's neither compared nor put back.
+    # True if it's neither compared nor put back.
     def self.left_alone?(key, value) = counter?(key, value) || memo?(key)
 
     attr_reader :locale, :cache_flags, :entries, :instances, :attributes
@@ -90,7 +90,7 @@ module Pipeloader
       @attributes = @instances.transform_values { |instance| attributes_of(instance).dup }
     end
 
-    # What +value+ is to us, worked out once for each class.
+    # The kind of +value+, worked out once for each class.
     def self.kind(value) = KINDS[value.class] ||= kind_of(value)
 
     def self.kind_of(value)
@@ -108,7 +108,7 @@ module Pipeloader
     # (Each instance has all of them from the start.)
     def self.variables_of(object) = (VARIABLES[object.class] ||= object.instance_variables)
 
-    # Whether +execution+ is as it was.
+    # True if +execution+ is as it was.
     def like?(execution)
       return true if @fingerprint&.of?(execution)
 
@@ -236,7 +236,7 @@ module Pipeloader
       end
     end
 
-    # Whether it is as if the key weren't there.
+    # True if it is as if the key weren't there.
     def nothing?(key, value) = Snapshot.collection?(key) ? value.nil? : blank?(value)
 
     # As if it weren't there.

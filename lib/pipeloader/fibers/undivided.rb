@@ -25,13 +25,13 @@ module Pipeloader
         @compiled ||= TracePoint.new(:script_compiled, &note).tap(&:enable)
       end
 
-      # Whether a TracePoint's handler is running on this fiber.
+      # True if a TracePoint's handler is running on this fiber.
       def handler? = PROBE.inspect != NO_EVENT
 
-      # Whether a file is being loaded, or code evaluated.
+      # True if a file is being loaded, or code evaluated.
       def unfinished? = caller_locations.any? { |frame| UNFINISHED.include?(frame.base_label) }
 
-      # Whether the wait that would begin now is not that of the resolver's own code.
+      # True if the wait that would begin now is not that of the resolver's own code.
       def wait?
         return true if handler? || signal?
 

@@ -14,7 +14,7 @@ module Pipeloader
     COUNTERS = %i[size any? empty? none?].freeze
     TYPED = %i[sum maximum minimum].freeze
     NAME = /\A\w+(?:\.\w+){0,2}\z/
-    # What they come to.
+    # Methods that they come to.
     INSIDE = %i[calculate perform_calculation execute_simple_calculation type_cast_calculated_value count empty? exists?].freeze
     private_constant :ENDS, :COUNTERS, :TYPED, :NAME, :INSIDE
 
@@ -56,7 +56,7 @@ module Pipeloader
     def typed? = TYPED.include?(@last.name)
     def column = (name = @last.arguments.first.to_s) && (@model.attribute_aliases[name] || name)
 
-    # Whether it can be told what type it has.
+    # True if it can be told what type it has.
     def column_known?
       return true unless typed?
 

@@ -4,15 +4,15 @@ module Pipeloader
   # As Lookup, for some of an association's records, which a resolver method asks for: `object.comments.where(…).limit(3)`, or
   # `object.comments.first`.
   class ChainLookup < Lookup
-    # What may be called of an association before anything is read; besides, what a model declares by `scope`.
+    # Methods that may be called on an association before anything is read, besides those that a model declares by `scope`.
     QUERIES = %i[where rewhere not order reorder limit offset distinct joins left_joins left_outer_joins].freeze
     JOINS = %i[joins left_joins left_outer_joins].freeze
-    # What comes of it; the rest changes what becomes of the rows, or when they are asked for.
+    # Clauses that come of them. Others change what becomes of the rows, or when they are asked for.
     CLAUSES = %i[where order reordering limit offset distinct unscope references joins left_outer_joins].freeze
-    # What one record is asked for by => how many arguments it may have
+    # {method that asks for one record => how many arguments it may have}
     SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
 
-    # What brings it then.
+    # Methods that bring it then.
     INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
     HOSTS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
@@ -21,7 +21,7 @@ module Pipeloader
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
     private_constant :QUERIES, :JOINS, :CLAUSES, :SINGLE, :INSIDE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
-    # Whether +chain+ ends with a question for one record.
+    # True if +chain+ ends with a question for one record.
     def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
 
     # @param chain [Chain] whose reader is the association's
@@ -45,7 +45,7 @@ module Pipeloader
       @bound[given] ||= with(given)
     end
 
-    # Whether it can be asked for, as far as that can be known without arguments.
+    # True if it can be asked for, as far as that can be known without arguments.
     def narrows?
       return false unless known?
       return fits?(relation_with(ActiveRecord::StatementCache::Substitute.new)) unless @chain.parameters.empty?
@@ -60,7 +60,7 @@ module Pipeloader
     def with(given) = self.class.new(@reflection, @projection, @chain.with(given), @arguments)
     def ends?(call) = SINGLE[call.name]&.cover?(call.arguments.size)
 
-    # Whether all that is called is ActiveRecord's, or asked for by its like.
+    # True if all that is called is ActiveRecord's, or asked for by its like.
     def known?
       called = [*@queries, @last].compact.map(&:name) - [:not]
       types = HOSTS.map { |host| @model.relation_delegate_class(host) }
@@ -76,7 +76,7 @@ module Pipeloader
     # One that is declared by `scope`.
     def scope?(name) = @model.respond_to?(name) && @model.method(name).source_location&.first == SCOPES
 
-    # Whether what it calls may say something else the next time: scopes do, and those of what is joined.
+    # True if what it calls may say something else the next time: scopes do, and those of what is joined.
     def changing?
       return @changing if defined?(@changing)
 

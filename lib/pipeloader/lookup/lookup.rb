@@ -24,7 +24,7 @@ module Pipeloader
     }.freeze
     # Of these, what is equal here is equal there.
     COMPARABLE = %w[bigint uuid].freeze
-    # What the server takes for a time when the statement is prepared, and not when it is run.
+    # Literals that the server turns into a time when the statement is prepared, and not when it is run.
     CLOCK = /'[^']*\b(?:now|today|tomorrow|yesterday)\b/i
     ENCODER = PG::TextEncoder::Array.new
     TEXT = ActiveModel::Type::String.new
@@ -94,10 +94,10 @@ module Pipeloader
       @kept = Bounded.new(KEPT) # {hash of what scopes say => [that, Asked]}
     end
 
-    # Whether its keys are of the type that they were of.
+    # True if its keys are of the type that they were of.
     def current? = @type == Lookup.key_type(@reflection)
 
-    # Whether the association brings what is to be looked up. (Where its scopes say something else one day, it's Unfit.)
+    # True if the association brings what is to be looked up. (Where its scopes say something else one day, it's Unfit.)
     def narrows? = @narrows ||= !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
 
     # @return [Lookup] itself, with the arguments that a query gives, if it has any
@@ -106,7 +106,7 @@ module Pipeloader
     # @return [PageRange, nil] which rows are shown of those that an owner has; nil for all
     def range = nil
 
-    # Whether there may be several rows for an owner.
+    # True if there may be several rows for an owner.
     def many? = @reflection.collection?
 
     # @return [Projection] of its rows
@@ -115,10 +115,10 @@ module Pipeloader
     # @return [String] the attribute by which an owner's rows are found
     def owners_key = @reflection.chain.last.join_foreign_key.to_s
 
-    # Whether an owner without a key has no rows. (Else ActiveRecord may ask for those whose key IS NULL.)
+    # True if an owner without a key has no rows. (Else ActiveRecord may ask for those whose key IS NULL.)
     def belongs_to? = (@reflection.through_reflection || @reflection).belongs_to?
 
-    # What has been found for several who ask, for one of them: they only look at it.
+    # The rows of one asker, of those found for several. Askers only look at them.
     def own(found, _keys) = found
 
     # @param keys [Array] of the owners, no two the same
@@ -148,7 +148,7 @@ module Pipeloader
       end
     end
 
-    # Whether a statement may be prepared that ActiveRecord wouldn't prepare: it is the same text the next time.
+    # True if a statement may be prepared that ActiveRecord wouldn't prepare: it is the same text the next time.
     def prepares?(sql) = !CLOCK.match?(sql)
 
     # @param index [Integer] where in a row the owner's key is
@@ -157,7 +157,7 @@ module Pipeloader
     # @return [Arel::SelectManager, nil] what is asked for; nil where +relation+ brings no whole rows of its table
     def arel_of(relation) = (@projection.narrow(relation).arel if @projection.narrows?(relation))
 
-    # Whether an owner's key is all that is asked of a row, and there is one for each.
+    # True if an owner's key is all that is asked of a row, and there is one for each.
     def by_key?(said)
       said.empty? && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.include?(@type) &&
         key_column == @model.primary_key
@@ -165,7 +165,7 @@ module Pipeloader
 
     def key_column = @reflection.chain.last.join_primary_key
 
-    # What scopes say now: they are blocks, and may say something else the next time.
+    # The wording of the scopes now: they are blocks, and may say something else the next time.
     #
     # @return [Array] to be compared by #eql?
     def said(connection)

@@ -4,19 +4,19 @@ module Pipeloader
   # As ChainLookup, for the rows that a Relay connection shows of an association, or of some of its records.
   class PageLookup < ChainLookup
     OFFSET, LIMIT = :"the connection's offset", :"the connection's limit"
-    # Whether a cursor is its edge's place; before, it was that of the first record that equals the edge's.
+    # True if a cursor is its edge's place; before, it was that of the first record that equals the edge's.
     POSITIONAL = GraphQL::Pagination::Connection::Edge.method_defined?(:graphql_connection_position)
     private_constant :POSITIONAL
 
     class << self
-      # What is asked of the association, with places for the page.
+      # The chain that is asked of the association, with places for the page.
       #: (Chain) -> Chain
       def chain(chain)
         pages = { offset: OFFSET, limit: LIMIT }.map { |name, place| Chain::Call.new(name, [Chain::Parameter.new(place)], {}) }
         Chain.new(chain.calls + pages, { **chain.parameters, OFFSET => Chain::REQUIRED, LIMIT => Chain::REQUIRED })
       end
 
-      # Whether +relation+ is what a connection may be of: its pages are cut by offset and limit, from all of it.
+      # True if +relation+ is what a connection may be of: its pages are cut by offset and limit, from all of it.
       def whole?(relation)
         relation.limit_value.nil? && relation.offset_value.nil? &&
           (POSITIONAL || (relation.joins_values.empty? && relation.left_outer_joins_values.empty?))
@@ -38,14 +38,14 @@ module Pipeloader
     def fits?(relation) = super && PageLookup.whole?(relation)
     def ask(relation) = super([@offset, @limit].inject(relation) { |it, call| call.on(it) })
 
-    # What a connection's field is given, and which page that is.
+    # The arguments of a connection's field, and the page that they ask for.
     class Arguments < FieldArguments
       PAGES = %i[after before first last].freeze
       BACKWARDS = %w[last before].freeze
       OPEN = [GraphQL::Language::Nodes::VariableIdentifier, GraphQL::Language::Nodes::NullValue].freeze
       private_constant :PAGES, :BACKWARDS, :OPEN
 
-      # Whether the document itself asks for a page from the end.
+      # True if the document itself asks for a page from the end.
       def self.backwards?(node)
         node.arguments.any? { |argument| BACKWARDS.include?(argument.name) && !OPEN.include?(argument.value.class) }
       end

@@ -31,10 +31,10 @@ module Pipeloader
     def loads? = true
     def databases = [@model]
 
-    # Whether whole rows are what is read for +record+.
+    # True if whole rows are what is read for +record+.
     def for?(record) = record.instance_variable_get(:@pipeloader_demand)&.child(record.class, name)&.projection(@model).nil?
 
-    # Whether ActiveRecord is to find an owner's records itself: somebody else has asked for them since graphql-ruby came to the
+    # True if ActiveRecord is to find an owner's records itself: somebody else has asked for them since graphql-ruby came to the
     # field (and not: given it others), or those without an owner are meant.
     def leaves?(owner)
       return !@lookup.belongs_to? if owner.key.nil?
@@ -66,7 +66,7 @@ module Pipeloader
 
     private
 
-    # Whether it reads when it is asked for, and by what we know of it.
+    # True if it reads when it is asked for, and by what we know of it.
     def unread?(record)
       key = @lookup.owners_key
       Value.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&

@@ -19,7 +19,7 @@ module Pipeloader
     # (One for all documents.)
     def self.of(reflection) = super(reflection, Projection.of(reflection.klass, reflection.klass.column_names))
 
-    # What has been found for several who ask, for one of them.
+    # The rows of one asker, of those found for several.
     #
     # @param found [Hash{Object => Found}]
     # @param keys [Array] that it has asked for

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What relations say, in a form that can be compared with what they said before: the SQL of their conditions, orders and joins,
-  # the values of their binds, and their other clauses. Worded alike, they bring the same statement.
+  # The wording of relations, in a form that can be compared with what they said before: the SQL of their conditions, orders and
+  # joins, the values of their binds, and their other clauses. Worded alike, they bring the same statement.
   #
   #     -> { where(deleted_at: nil).limit(3) }      # [Note, false, :where, "\"notes\".\"deleted_at\" IS NULL", :limit, 3]
   #
@@ -25,7 +25,7 @@ module Pipeloader
       @all = []
     end
 
-    # What a link of an association's chain brings: its scopes, and its model's default scopes.
+    # Adds what a link of an association's chain brings: its scopes, and its model's default scopes.
     #
     # @param joined [Boolean] whether it is joined by its name: ActiveRecord gives default scopes another relation then
     # @return [Wording] itself

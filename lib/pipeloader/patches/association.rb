@@ -24,7 +24,7 @@ module Pipeloader
         pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super }
       end
 
-      # Whether it is read by a relation of its own, and not by a statement that all owners have in common.
+      # True if it is read by a relation of its own, and not by a statement that all owners have in common.
       def pipeloader_dynamic? = skip_statement_cache?(NothingToEagerLoad)
 
       # As load_target, when it has found +records+.
@@ -55,7 +55,7 @@ module Pipeloader
         super
       end
 
-      # Whether that class's `scope` is ActiveRecord's own: somebody else's would want a relation from it.
+      # True if that class's `scope` is ActiveRecord's own: somebody else's would want a relation from it.
       def self.host_scope?(type)
         (@host_scopes ||= {}.compare_by_identity).fetch(type) do
           owner = type.instance_method(:scope).owner
@@ -147,7 +147,7 @@ module Pipeloader
 
       private
 
-      # What somebody else has loaded while this fiber was parked stays. ActiveRecord would take the records out of the Array that
+      # A target that was loaded while this fiber was parked stays. ActiveRecord would take the records out of the Array that
       # was handed to them.
       def merge_target_lists(persisted, memory) = @loaded && ResolverFiber.current ? memory : super
 

@@ -26,7 +26,7 @@ module Pipeloader
         records.each { |record| demand.meet(record) }
       end
 
-      # What the response asks of the records that it brings, by its owner's selections or by those of the field that it was
+      # The response's demand on the records that it brings, by its owner's selections or by those of the field that it was
       # returned from.
       def pipeloader_demand
         selected = @owner.instance_variable_get(:@pipeloader_demand)&.child(@owner.class, reflection.name)

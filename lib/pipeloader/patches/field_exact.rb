@@ -2,7 +2,7 @@
 
 module Pipeloader
   module Patches
-    # What object types have: whether their records are read by the columns that a query selects.
+    # Extends object types: they say whether their records are read by the columns that a query selects.
     #
     #     class Types::Post < GraphQL::Schema::Object
     #       pipeloader_field_exact!

@@ -90,7 +90,7 @@ module Pipeloader
       # @return [Array] its SQL, its binds, and whether it may be prepared and sent twice
       def pipeloader_sql_of(relation) = to_sql_and_binds(relation.arel)
 
-      # Whether select_all would park, as far as SQL tells.
+      # True if select_all would park, as far as SQL tells.
       def pipeloader_parks?(sql) = SQLText.plain?(sql) && !SQLText.sets_by_function?(sql)
 
       # Hands the burst's result over, once; anything else that goes to the server lets the gathered reads go first: a
@@ -150,7 +150,7 @@ module Pipeloader
         @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
       end
 
-      # What is left of a read where the query cache doesn't have it. ActiveRecord's own code runs for one part of a Coalesced;
+      # The rest of a read that the query cache doesn't have. ActiveRecord's own code runs for one part of a Coalesced;
       # of the others there is nothing left to do, but to say so.
       def select(sql, name = nil, binds = [], prepare: false, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]

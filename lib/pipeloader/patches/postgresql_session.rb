@@ -8,7 +8,7 @@ module Pipeloader
     #   has one of its own open, no other fiber may go on. And a server session has its own prepared statements.
     # Falls through when:: the current fiber is not a resolver's; otherwise, too, every call is ActiveRecord's own.
     module PostgreSQLSession
-      # What Pipeloader keeps for this connection.
+      # Pipeloader's state for this connection.
       #
       #: () -> Session
       def pipeloader_session = @pipeloader_session ||= Session.new(self)
@@ -17,7 +17,7 @@ module Pipeloader
 
       def pipeloader_statement_key(sql) = sql_key(sql)
 
-      # Whether nothing can be prepared or dropped now.
+      # True if nothing can be prepared or dropped now.
       def pipeloader_takes_no_statement? = @raw_connection.nil? || @raw_connection.transaction_status == PG::PQTRANS_INERROR
 
       # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
@@ -44,7 +44,7 @@ module Pipeloader
         super
       end
 
-      # What a resolver sets in the session (a tenant's search_path, say) is for itself, until it sets it back: whoever went
+      # A resolver's settings of the session (a tenant's search_path, say) are its own until it sets them back: a fiber that went
       # on meanwhile would read with it.
       def execute(sql, ...)
         pipeloader_stay_if_set(sql)
@@ -68,7 +68,7 @@ module Pipeloader
         super
       end
 
-      # What is done with it, nobody sees.
+      # Nobody sees what is done with it.
       def raw_connection
         ResolverFiber.current&.park_no_more
         super

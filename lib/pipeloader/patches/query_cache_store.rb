@@ -14,7 +14,7 @@ module Pipeloader
         super
       end
 
-      # What was asked for until now, isn't to be kept.
+      # Answers asked for until now must not be kept.
       #
       #: () -> Integer
       def pipeloader_outdate = @pipeloader_clears = (@pipeloader_clears || 0) + 1
@@ -31,7 +31,7 @@ module Pipeloader
     # Why no public seam does it:: as above; every write calls this before it does anything.
     # Falls through when:: the current fiber is not a resolver's.
     module QueryCaches
-      # What was asked for before the write is read, and kept, first.
+      # Reads asked for before the write go first, and are kept.
       def clear_query_caches_for_current_thread
         return super unless (fiber = ResolverFiber.current)
 

@@ -35,7 +35,7 @@ module Pipeloader
         @pipeloader_cohorts.go_on(partial, result, fields)
       end
 
-      # What is selected of records that come without this runtime's seeing it. (See RuntimeProjection.)
+      # Notes what is selected of records that this runtime doesn't see. See RuntimeProjection.
       def pipeloader_expect(_records, _type, _selections, _node) = nil
 
       # An object that a Cohort goes on with, and a field of it that is a ResolverCall. (See RuntimeWitness.)

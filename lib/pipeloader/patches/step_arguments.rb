@@ -22,7 +22,7 @@ module Pipeloader
         values
       end
 
-      # What is to be loaded: the arguments keep their order.
+      # Arguments to load: they keep their order.
       class Steps < Array
         def <<(step)
           step.pipeloader_reserve if GraphQL::Execution::LoadArgumentStep === step # rubocop:disable Style/CaseEquality
@@ -54,7 +54,7 @@ module Pipeloader
 
       private
 
-      # Whether code of the application's sees the input objects that it is given.
+      # True if code of the application's sees the input objects that it is given.
       def pipeloader_looks_inside?
         input = type.unwrap
         return false unless input.kind.input_object?

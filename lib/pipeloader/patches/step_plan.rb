@@ -29,7 +29,7 @@ module Pipeloader
         pipeloader_write(trees) if trees.any?
       end
 
-      # What is selected below the field. (Its nodes may be listed where it is but one.)
+      # The selections below the field. Its nodes may be listed even if there is only one.
       def pipeloader_selections = @ast_nodes&.many? ? @ast_nodes.flat_map(&:selections) : @ast_node.selections
 
       # A field is the plan's or graphql-ruby's, for all its objects: where the values of one can't be read, it says so at the
@@ -43,7 +43,7 @@ module Pipeloader
         @results, @field_results = [@results, @field_results].map { |all| left.map { |index| all[index] } }
       end
 
-      # Whether it brings no objects. (A relation would be read if it were compared.)
+      # True if it brings no objects. (A relation would be read if it were compared.)
       def pipeloader_nothing?(value)
         value.nil? || value.is_a?(GraphQL::ExecutionError) || (value.is_a?(Array) && value.empty?)
       end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a thing that isn't a record has of itself, in place of a column: graphql-ruby gets it without any code of the
+  # A value that a thing other than a record has, in place of a column: graphql-ruby gets it without any code of the
   # application's.
   class Attribute
     # @param plain [PlainField] a leaf
@@ -13,7 +13,7 @@ module Pipeloader
       new(key, plain.field) if plain.calls_alone?(model) && !plain.of_type? && codeless?(model, plain.field.method_sym)
     end
 
-    # Whether a method is an `attr_reader`, or for a member of a Struct or Data.
+    # True if a method is an `attr_reader`, or for a member of a Struct or Data.
     def self.codeless?(model, name)
       method = model.instance_method(name)
       return RubyVM::InstructionSequence.of(method).nil? if method.source_location

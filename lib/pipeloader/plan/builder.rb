@@ -8,7 +8,7 @@ module Pipeloader
   #     ->(rows, branch, context) { b0 = branch.below(v3); h0 = b0.by_key
   #       rows.map { |r0| { v0 => …r0[1]…, v2 => (r1 = h0[r0[2]]&.first) ? { v4 => …r1[1]… } : v3.nothing } } }
   #
-  # What a document says (names in the response) is only ever a value in it: the text is made of places and of numbers.
+  # Names of the response, which a document chooses, are only values in it: the text is made of places and numbers.
   class Builder
     # How many values a plan may have: what is kept of each is to stay small.
     MOST = 500

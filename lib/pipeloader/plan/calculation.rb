@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a resolver method asks of one of its record's associations: `def hidden = object.comments.where(hidden: true).count`.
-  # It is asked for all records at once.
+  # A value that a resolver method asks of one of its record's associations, asked for all records at once:
+  #
+  #     def hidden = object.comments.where(hidden: true).count
   class Calculation < Link
     NONE = [].freeze
     private_constant :NONE

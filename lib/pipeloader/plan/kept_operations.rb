@@ -104,7 +104,7 @@ module Pipeloader
       take(@new, @new.each_key.first) while bytes > @limit && @new.any?
     end
 
-    # Whether it came before.
+    # True if it came before.
     def seen?(text)
       return true if @seen.delete(text.hash)
 

@@ -33,10 +33,10 @@ module Pipeloader
 
     def many? = @many
 
-    # Whether graphql-ruby alone would load the association itself.
+    # True if graphql-ruby alone would load the association itself.
     def loads? = @lookup.instance_of?(Lookup)
 
-    # Whether it leads back to where it comes from: a record would be its own owner's, as that is in memory.
+    # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
     # Who asks for its rows.
@@ -50,7 +50,7 @@ module Pipeloader
     def current? = @plan.current?
     def databases = @plan.databases
 
-    # Whether +record+ may be one of its owners.
+    # True if +record+ may be one of its owners.
     def for?(_record) = true
 
     # @return [Lookup] of the rows that it leads to
@@ -75,7 +75,7 @@ module Pipeloader
       rows.empty? ? nothing : @plan.build(rows.first, below, context)
     end
 
-    # What is there for an owner that has none.
+    # The value for an owner that has none.
     def nothing = @nullable ? nil : raise(Unfit)
   end
 end

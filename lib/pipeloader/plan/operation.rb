@@ -86,14 +86,14 @@ module Pipeloader
       @demands ||= Demands.new(self) if @schema.pipeloader_narrows_any?
     end
 
-    # What +selections+ are told from others by: where they stand in the text, so that they are known when it is parsed again.
+    # The key of +selections+: where they stand in the text, so that they are known when it is parsed again.
     #
     # @param node [GraphQL::Language::Nodes::Field, nil] the field, if +selections+ are its own
     def place(selections, node = nil)
       node && node.selections.equal?(selections) ? place_of(node) : selections.map { |it| place_of(it) }
     end
 
-    # Whether directives of the application's see any part of it: those may split a selection, and merge the results.
+    # True if directives of the application's see any part of it: those may split a selection, and merge the results.
     def foreign_directives?
       return @foreign_directives if defined?(@foreign_directives)
 
@@ -171,7 +171,7 @@ module Pipeloader
     # (What somebody has put in besides, stands nowhere.)
     def place_of(node) = @text && node.line ? (node.line << 32) + node.col : node
 
-    # Whether nobody decides who sees it.
+    # True if nobody decides who sees it.
     def for_everyone?(field)
       field.method(:visible?).owner.equal?(GraphQL::Schema::Field) &&
         field.type.unwrap.method(:visible?).owner.equal?(GraphQL::Schema::Member::BaseDSLMethods) &&

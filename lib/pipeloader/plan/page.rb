@@ -71,11 +71,11 @@ module Pipeloader
       @peeks = entries.grep(Info).any? { |info| info.facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page } }
     end
 
-    # Whether it has to be known if there is another page.
+    # True if it has to be known if there is another page.
     def peeks? = @peeks
     def connection? = true
 
-    # Whether nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit.
+    # True if nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit.
     def empty? = @reasons.empty?
     def takes?(_connection) = true
 

@@ -17,7 +17,7 @@ module Pipeloader
       entries.is_a?(String) ? entries : page_of(entries.values)
     end
 
-    # What of a connection is plain, whatever the rest is.
+    # The plain part of a connection, whatever the rest is.
     #
     # @return [Page, Partial] an empty one where nothing is
     def partial(type, selections, model)

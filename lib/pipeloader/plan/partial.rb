@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What of an object is plain, where the rest isn't: the leaves that are columns of its record, associations that have a Plan,
+  # The plain part of an object whose rest isn't: the leaves that are columns of its record, associations that have a Plan,
   # and those whose records are read ahead. Everything else is graphql-ruby's.
   class Partial
     NONE = [].freeze
@@ -50,16 +50,16 @@ module Pipeloader
     # @return [ResolverCall, nil]
     def resolver_call(key) = @calls[key]
 
-    # Whether a field is a leaf that its object's record tells, or such an association.
+    # True if a field is a leaf that its object's record tells, or such an association.
     def plain?(key) = @columns.key?(key)
 
-    # Whether all models are as they were, as Plan#current?.
+    # True if all models are as they were, as Plan#current?.
     def current? = !record? || (@model.attribute_types.equal?(@types) && @links.all? { |_, link| link.current? })
 
-    # Whether it's of records, and not of other things.
+    # True if it's of records, and not of other things.
     def record? = @model < ActiveRecord::Base
 
-    # Whether its attributes tell what +record+ answers.
+    # True if its attributes tell what +record+ answers.
     def takes?(record) = Value.just?(record, @model)
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.

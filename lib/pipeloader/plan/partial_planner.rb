@@ -6,7 +6,7 @@ module Pipeloader
     COUNTED = "its counter cache says how many there are until it is loaded"
     private_constant :COUNTED
 
-    # What of an object that has a record of +model+ is plain, whatever the rest is.
+    # The plain part of an object that has a record of +model+, whatever the rest is.
     #
     # @param model [Class] or that of any other thing
     # @return [Partial]

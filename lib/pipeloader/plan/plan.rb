@@ -8,7 +8,7 @@ module Pipeloader
   #     plan.projection      # => id, title, author_id of Post
   #     plan.links           # => author, with a plan for { name } of User
   class Plan
-    # What __typename says.
+    # The value of __typename.
     Constant = Struct.new(:key, :value) do
       def build(*) = value
       def of_edges(content, _context) = Array.new(content.rows.size, value)
@@ -28,7 +28,7 @@ module Pipeloader
       end
     end
 
-    # What a Formula makes of columns' values.
+    # A value that a Formula makes of columns' values.
     Computed = Struct.new(:key, :formula, :columns, :given, :coercion) do
       # columns: [[index, Cast], …] in the order of the formula's readers
       def build(row, branch, context)
@@ -69,7 +69,7 @@ module Pipeloader
       @links.each { |link| @types.update(link.plan.types) }
     end
 
-    # Whether all models are as they were. (They aren't after `reset_column_information`.)
+    # True if all models are as they were. (They aren't after `reset_column_information`.)
     def current? = @types.all? { |model, types| model.attribute_types.equal?(types) }
 
     def model = @projection.model
@@ -80,7 +80,7 @@ module Pipeloader
     # {model => the types of its attributes, as the plan knows them}
     attr_reader :types
 
-    # Whether its rows are written as a connection's.
+    # True if its rows are written as a connection's.
     def connection? = false
 
     # @return [Asker, nil] of its rows, where that isn't the field that it is a plan for

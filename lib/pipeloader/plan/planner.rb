@@ -85,7 +85,7 @@ module Pipeloader
       attribute(key, type, field, nodes, model) || of_field(type, field, "it isn't an attribute of a #{model.name}")
     end
 
-    # What is nearer to the leaves has a plan of its own.
+    # Fields nearer to the leaves have their own plan.
     def too_deep(selections)
       "it is more than #{DEEP} levels deep" if @operation.depth(selections) > DEEP
     end
@@ -99,7 +99,7 @@ module Pipeloader
       Attribute::Things.new(attribute, field, nodes, @operation) if Types.item(field.type).kind.object?
     end
 
-    # Whether its values are scalars or enums, as graphql-ruby writes them.
+    # True if its values are scalars or enums, as graphql-ruby writes them.
     def leaf?(field) = once(:leaf, field) { Coercion.objection(field.type).nil? }
 
     def objection(model)

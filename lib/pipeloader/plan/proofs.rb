@@ -23,7 +23,7 @@ module Pipeloader
       known.fetch(field) { known[field] = yield }
     end
 
-    # What a +proof+ makes of a field's nodes. Where the same is selected, and nothing is given, it's the same object: an
+    # Applies a +proof+ to a field's nodes. Where the same is selected, and nothing is given, it's the same object: an
     # association under a thousand names has one plan, and is read once.
     #
     # @param proof [#call] of nodes

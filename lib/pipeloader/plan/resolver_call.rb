@@ -9,7 +9,7 @@ module Pipeloader
     NO_KEYWORDS = {}.freeze
     private_constant :NO_ARGUMENTS, :NO_KEYWORDS
 
-    # Whether what is returned is nobody's but Ruby's.
+    # True if what is returned is nobody's but Ruby's.
     def self.known?(value)
       case value
       when String then value.instance_of?(String)

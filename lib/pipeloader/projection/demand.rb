@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What an operation asks of the records at one place of its tree: which columns of their table, and, in turn, what of the
+  # The demand of an operation on the records at one place of its tree: which columns of their table, and, in turn, what of the
   # records that their associations bring. Records carry it, so that `post.author` is narrowed whoever calls it.
   #
   #     { posts { title author { name } } }
@@ -46,7 +46,7 @@ module Pipeloader
       record.instance_variable_set(:@pipeloader_demand, known ? known.and(self) : self)
     end
 
-    # What both ask. (One of another document is over.)
+    # The demands of both. A demand of another document is over.
     #
     #: (Demand) -> Demand
     def and(other)
@@ -65,7 +65,7 @@ module Pipeloader
       end
     end
 
-    # (What Marshal dumps of a record holds nothing of the document.)
+    # A record that Marshal dumps holds nothing of the document.
     def marshal_dump = []
 
     def marshal_load(_nothing)

@@ -18,7 +18,7 @@ module Pipeloader
     def each_field(...) = @operation.each_field(...)
     def possible_types(type) = @operation.possible_types(type)
 
-    # What +selections+ ask of a value of +type+.
+    # The demand of +selections+ on a value of +type+.
     #
     # @param node [GraphQL::Language::Nodes::Field, nil] the field, if +selections+ are its own
     def at(type, selections, node = nil)

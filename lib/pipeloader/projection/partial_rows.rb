@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a narrowed read has brought, in place of the ActiveRecord::Result that records are made of: its rows are
+  # The rows of a narrowed read, in place of the ActiveRecord::Result that records are made of: its rows are
   # PartialRows that know of each other. When code that we couldn't see reads a column that was left out, the omitted columns of
   # *all* of them are fetched in one read, and the attribute answers as if they had been there from the start.
   #
@@ -46,7 +46,7 @@ module Pipeloader
       fiber ? Flight.over(self, fiber) { complete_once(row, name) } : complete_once(row, name)
     end
 
-    # What to say where the row of a record isn't there any more.
+    # The message for a record whose row is gone.
     def gone(name)
       "#{@projection.model.name}#{".#{name}" if name} had been left out of a projection, and the row was deleted before it was " \
         "read. Declare `selects: %i[#{name || "…"}]` on the field that reads it, or ask for its attributes before it is deleted."

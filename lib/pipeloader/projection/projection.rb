@@ -96,17 +96,17 @@ module Pipeloader
       raise unless e.instance_of?(ActiveRecord::StatementInvalid) && @model.with_connection(&:open_transactions).zero?
     end
 
-    # What ActiveRecord's statement asks of its model.
+    # Everything that ActiveRecord's statement asks of its model.
     def find_by_sql(sql, binds, **options, &block)
       result = @model.with_connection { |connection| @model._query_by_sql(connection, sql, binds, **options) }
       @model._load_from_sql(narrowed(result), &block)
     end
 
-    # What a statement takes for the relation that it is made of.
+    # Stands for the relation that a statement is made of.
     Source = Struct.new(:arel, :klass) { alias_method :model, :klass }
     private_constant :Source
 
-    # Whether whole rows of the table are what +relation+ reads, each by itself.
+    # True if whole rows of the table are what +relation+ reads, each by itself.
     #
     #: (ActiveRecord::Relation) -> bool
     def narrows?(relation)
@@ -129,7 +129,7 @@ module Pipeloader
       end
     end
 
-    # What an ORDER BY may call by the number, or the name, that it has in the SELECT list.
+    # Names and numbers of the SELECT list that an ORDER BY may use.
     OUTPUT = /(?:\A|[,(])\s*"?(\w+)"?\s*(?=[,)]|\z|asc\b|desc\b|nulls\b|using\b)/i
     private_constant :OUTPUT
 
@@ -140,7 +140,7 @@ module Pipeloader
       (names - @columns).empty? ? self : Projection.of(@model, @columns + names)
     end
 
-    # What a relation may have been given, for its rows to be whole rows of its table, each by itself.
+    # Clauses with which a relation's rows are still whole rows of its table, each by itself.
     HARMLESS = %i[where order unscope limit offset joins left_outer_joins references preload includes readonly reordering
                   reverse_order strict_loading skip_query_cache skip_preloading annotate optimizer_hints create_with].freeze
     private_constant :HARMLESS

@@ -20,7 +20,7 @@ module Pipeloader
     ).to_set.freeze
     private_constant :AS_DECODED, :KNOWN
 
-    # Whether its values are numbers, strings, times and the like.
+    # True if its values are numbers, strings, times and the like.
     #
     #: (ActiveModel::Type::Value) -> bool
     def self.known?(attribute)

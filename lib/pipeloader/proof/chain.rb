@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a resolver method does that only asks its record: it calls something of it, then something of what that returns, and
+  # The calls of a resolver method that only asks its record: it calls something of it, then something of what that returns, and
   # so on, with literals and with its own arguments.
   #
   #     def hits(limit: 3) = object.comments.where(hidden: false).limit(limit)
@@ -34,7 +34,7 @@ module Pipeloader
     #: () -> Symbol
     def reader = calls.first.name
 
-    # Whether it does nothing but to call the reader.
+    # True if it does nothing but to call the reader.
     def reader_alone? = calls.one? && calls.first.alone? && parameters.empty?
 
     # The same with arguments.

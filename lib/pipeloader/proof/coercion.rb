@@ -21,7 +21,7 @@ module Pipeloader
       "`coerce_result` on #{own.owner.inspect}" unless Host.graphql?(own)
     end
 
-    # Whether graphql-ruby itself defines the scalar, and what its values are.
+    # True if graphql-ruby itself defines the scalar, and what its values are.
     def self.built_in?(type) = BUILT_IN.key?(type)
 
     # @param attribute what the column's values are; without it they are as their reader gives them
@@ -40,7 +40,7 @@ module Pipeloader
     # @return [Symbol] what the field's values are: :string, :id, :int, :boolean, :float, :list, or :leaf for any other
     attr_reader :kind
 
-    # Whether nothing is to be made of it: most values are Strings.
+    # True if nothing is to be made of it: most values are Strings.
     def as_it_is?(value) = @kind == :string && value.instance_of?(String) && value.encoding == Encoding::UTF_8
 
     # @param value as it came from the database

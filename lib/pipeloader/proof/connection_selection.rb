@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a selection of a Relay connection asks of its nodes: what is selected below `nodes` and `edges { node }`, where these
-  # are graphql-ruby's own. Other fields get the connection or the edge, and may do with its records what they like, unless
+  # The part of a Relay connection's selection that asks its nodes: what is selected below `nodes` and `edges { node }`, where
+  # these are graphql-ruby's own. Other fields get the connection or the edge, and may do with its records what they like, unless
   # they say by `selects:` what they read.
   class ConnectionSelection
     CONNECTION = GraphQL::Types::Relay::ConnectionBehaviors
@@ -13,7 +13,7 @@ module Pipeloader
     class << self
       def connection?(type) = type < CONNECTION && !type.node_type.nil?
 
-      # Whether its edges are graphql-ruby's.
+      # True if its edges are graphql-ruby's.
       def plain_edges?(type) = type.edge_class.nil? || type.edge_class.equal?(GraphQL::Pagination::Connection::Edge)
     end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a field says that it reads: `field :excerpt, String, selects: %i[body]`. An association stands for its keys.
+  # The columns that a field declares to read: `field :excerpt, String, selects: %i[body]`. An association stands for its keys.
   module DeclaredColumns
     class << self
       # @return [Footprint] a missing one where +model+ has no such column

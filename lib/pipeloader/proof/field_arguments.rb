@@ -1,19 +1,19 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a field is given at one place of a document: the same for all objects.
+  # The arguments of a field at one place of a document: the same for all objects.
   class FieldArguments
     METHODS = %i[authorized? authorized_as_type? coerce_into_values prepare_value load_and_authorize_value default_value
                  default_value?].freeze
     private_constant :METHODS
 
     class << self
-      # Whether no code of the application's looks at what the field is given.
+      # True if no code of the application's looks at what the field is given.
       def plain?(field)
         Host.graphql_alone?(field.method(:coerce_arguments)) && quiet?(field)
       end
 
-      # Whether no code of the application's is called for one of the arguments of a field, or directive.
+      # True if no code of the application's is called for one of the arguments of a field, or directive.
       def quiet?(field)
         known = known_by(field.is_a?(Module) ? field : field.owner) or return all_plain?(field)
         quiet = known[field]

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a field's resolver reads of a record of one model, as far as it is proved:
+  # The part of a record of one model that a field's resolver reads, as far as it is proved:
   #
   # columns::     Post.title reads ["title"]; with `selects:`, what the field says
   # association:: Post.author reads the association `author`, and for that ["author_id"]

@@ -34,22 +34,22 @@ module Pipeloader
       year month mon day mday wday yday hour min sec usec nsec iso8601 strftime before? after?
     ].to_set.freeze
 
-    # What these call of a value in turn, and Ruby itself does.
+    # Methods that these call on a value in turn, and that are Ruby's own.
     INSIDE = %i[
       to_s hash eql? == === <=> coerce to_str to_ary to_hash dup length [] []= include? respond_to_missing? method_missing
       gsub! sub! strip! lstrip! rstrip! tr! downcase! upcase! capitalize! delete_suffix! slice!
     ].freeze
 
-    # What makes an Array or a Hash of values: to write that is to call `inspect` of each.
+    # Methods that make an Array or a Hash of values: to write that calls `inspect` on each.
     COLLECTING = %i[newarray newhash].freeze
 
-    # What may be called with one of NAMES in place of a block: `map(&:strip)`.
+    # Methods that may be called with one of NAMES in place of a block: `map(&:strip)`.
     ITERATIONS = %i[
       map flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by group_by
       partition uniq take_while drop_while index_by
     ].to_set.freeze
 
-    # What neither calls anything of the application's, nor looks at `self`.
+    # Instructions that call nothing of the application's and don't look at `self`.
     STEPS = %i[
       nop pop dup dupn swap topn setn adjuststack putnil putobject_INT2FIX_0_ putobject_INT2FIX_1_
       newarray newhash newrange expandarray concatstrings objtostring anytostring toregexp intern opt_str_freeze opt_str_uminus
@@ -164,7 +164,7 @@ module Pipeloader
         end
       end
 
-      # Whether nobody else has defined it for a value that there can be. (By the time it is first asked.)
+      # True if nobody else has defined it for a value that there can be. (By the time it is first asked.)
       def rubys?(name)
         @rubys.fetch(name) do
           @rubys[name] = !refined.include?(name) && CLASSES.all? do |known|
@@ -225,7 +225,7 @@ module Pipeloader
 
     # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes.
     class OfModel < Formula
-      # What ActiveRecord's readers ask: {"title" => "…"}
+      # Asked by ActiveRecord's readers: {"title" => "…"}
       Attributes = Struct.new(:all) do
         def fetch_value(name) = all.fetch(name)
       end

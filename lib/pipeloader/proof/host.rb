@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Whether a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
+  # True if a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
   # by the file that defines it, as anyone may open their modules.
   module Host
     RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
@@ -24,7 +24,7 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def active_record?(method) = ruby?(method) || in?(method, ActiveRecord) || in?(method, ActiveModel)
 
-      # Whether ActiveRecord's method runs as it is: nothing but it, and our patches, is run by calling +method+.
+      # True if ActiveRecord's method runs as it is: nothing but it, and our patches, is run by calling +method+.
       #
       #: (Method | UnboundMethod) -> bool
       def active_record_alone?(method) = alone?(method) { |it| active_record?(it) }
@@ -34,21 +34,21 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def graphql_alone?(method) = alone?(method) { |it| graphql?(it) }
 
-      # Whether +type+ has its method +name+ from +host+, a module of graphql-ruby's, and as it is there.
+      # True if +type+ has its method +name+ from +host+, a module of graphql-ruby's, and as it is there.
       #
       #: (Class, Symbol, Module) -> bool
       def hosted?(type, name, host)
         type.method_defined?(name) && (method = type.instance_method(name)).owner.equal?(host) && graphql_alone?(method)
       end
 
-      # Whether a method of a class of Ruby's is as Ruby has it, or ActiveSupport.
+      # True if a method of a class of Ruby's is as Ruby has it, or ActiveSupport.
       #
       #: (UnboundMethod) -> bool
       def core_alone?(method)
         alone?(method) { |it| it.source_location.nil? || it.source_location.first.start_with?(*CORE) || in?(it, ActiveSupport) }
       end
 
-      # What Ruby has at top level by a name, where not every Ruby has it, or has it loaded. An application's own is no answer.
+      # Ruby's own top-level constant of that name, if this Ruby has it loaded. An application's is no answer.
       #
       #: (Symbol) -> Module?
       def rubys(name)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What Ruby has compiled a method to.
+  # The bytecode that Ruby has compiled a method to.
   class Instructions
     # Where the frame of a method ends, and its local variables begin (VM_ENV_DATA_SIZE).
     FRAME = 3
@@ -21,15 +21,15 @@ module Pipeloader
         new(sequence.to_a, method) if sequence
       end
 
-      # Whether it's a call of an object, as `object.title` or `limit(3)` of it.
+      # True if it's a call of an object, as `object.title` or `limit(3)` of it.
       #
       # @param call [Hash] as an instruction has it: {mid: :limit, flag: 16, orig_argc: 1}
       def on_object?(call) = (@on_object ||= flags(ON_OBJECT)).include?(call[:flag])
 
-      # Whether it's a call at all that has neither a splat nor a block.
+      # True if it's a call at all that has neither a splat nor a block.
       def simple?(call) = on_object?(call) || (@on_self ||= flags(ON_SELF)).include?(call[:flag])
 
-      # Whether what is on the stack is passed as its block, and nothing else.
+      # True if what is on the stack is passed as its block, and nothing else.
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
 
       private
@@ -52,7 +52,7 @@ module Pipeloader
     # @return [Array<Array, Symbol>] [[:putself], :label_4, …]
     def steps = @sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
 
-    # Whether nothing is rescued, or ensured, and no loop can be left.
+    # True if nothing is rescued, or ensured, and no loop can be left.
     def straight? = @sequence[12].empty?
 
     # @return [Symbol, nil] of the local variable at +place+ of the frame, if it's one of the method's parameters

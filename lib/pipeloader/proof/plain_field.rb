@@ -32,7 +32,7 @@ module Pipeloader
       @method = resolver_method
     end
 
-    # Whether its type has the same method for it, or none.
+    # True if its type has the same method for it, or none.
     def current? = @method == resolver_method
 
     # @param host [Module, nil] whose resolver method of it is known
@@ -41,7 +41,7 @@ module Pipeloader
       own_code || shadowed(host) || configured(host) || ("it takes arguments" unless arguments.empty?)
     end
 
-    # What is called of the record, where nothing stands in the way.
+    # The method called on the record, where nothing stands in the way.
     #
     # @param host [Module, nil] as for #objection
     #: (?Module?) -> Symbol
@@ -51,7 +51,7 @@ module Pipeloader
       asked ? asked.reader : @field.method_sym
     end
 
-    # What its resolver method asks of what a reader of the record's returns, where that is all that stands in the way.
+    # The chain that its resolver method calls on what a reader returns, where that is all that stands in the way.
     #
     # @return [Chain, nil]
     def chain
@@ -67,21 +67,21 @@ module Pipeloader
     # @return [Asker]
     def asker(many) = asked && !many ? Asker.new(@field, @type, @method) : Asker.new(@field)
 
-    # What its resolver method, or the record's method, works out from columns, where that is all that stands in the way.
+    # The formula by which its resolver method, or the record's method, computes from columns, where nothing else is in the way.
     #
     # @return [Formula, nil]
     def formula(model)
       formula_of_type || (PlainModel.of(model).formula(reader) unless objection)
     end
 
-    # Whether Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods, and it may be told
+    # True if Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods, and it may be told
     # of another.
     def other_on_next? = !same_on_next?
 
-    # Whether what is returned becomes a Relay connection.
+    # True if what is returned becomes a Relay connection.
     def paged? = @field.extensions.any?(HOST::ConnectionExtension)
 
-    # Whether one method without arguments is all that the Interpreter calls.
+    # True if one method without arguments is all that the Interpreter calls.
     def calls_alone?(model)
       return false unless bare?
       return @type.instance_method(@field.resolver_method).parameters.empty? if of_type?
@@ -90,10 +90,10 @@ module Pipeloader
       !(model <= Hash) && model.public_method_defined?(name) && model.instance_method(name).parameters.empty?
     end
 
-    # Whether a value of a Hash is all that the Interpreter looks for.
+    # True if a value of a Hash is all that the Interpreter looks for.
     def reads_entry? = bare? && !of_type?
 
-    # Whether its resolver method is the object type's.
+    # True if its resolver method is the object type's.
     def of_type? = @type.public_method_defined?(@field.resolver_method)
 
     # True if no `scope_items` sees the value.
@@ -132,7 +132,7 @@ module Pipeloader
         %i[resolve after_resolve].all? { |name| Host.graphql_alone?(extension.method(name)) }
     end
 
-    # What graphql-ruby does otherwise, or besides.
+    # Anything that graphql-ruby does otherwise, or besides.
     def special
       return "`trace: true`" if @field.trace && @field.type.unwrap.kind.leaf?
       return "it is introspection" if @field.introspection? || @field.dynamic_introspection
@@ -167,7 +167,7 @@ module Pipeloader
       "resolver method `#{method}` on #{@type.instance_method(method).owner}"
     end
 
-    # Whether its resolver method is that module's.
+    # True if its resolver method is that module's.
     def hosts?(host) = host && Host.hosted?(@type, @field.resolver_method, host)
 
     def same_on_next?
@@ -176,24 +176,24 @@ module Pipeloader
       worked_out.nil? && (asked.nil? || (asked.reader_alone? && reader == @field.method_sym))
     end
 
-    # Whether its resolver method has an argument for each of its own.
+    # True if its resolver method has an argument for each of its own.
     #
     # @param method [Chain, Formula] what it does
     def takes_arguments?(method)
       FieldArguments.plain?(@field) && arguments.all? { |argument| method.parameters.key?(argument.keyword) }
     end
 
-    # Whether they are Strings and numbers.
+    # True if they are Strings and numbers.
     def takes_values? = arguments.all? { |argument| Coercion.built_in?(argument.type.unwrap) }
 
-    # What its resolver method does, if that is known.
+    # The chain that its resolver method calls, if that is known.
     def asked
       return @asked if defined?(@asked)
 
       @asked = Delegation.chain(@type, @field.resolver_method)
     end
 
-    # What its resolver method makes of columns, if that's all.
+    # The formula of its resolver method, if it does nothing else.
     def worked_out
       return @worked_out if defined?(@worked_out)
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a model's readers read, and whether its records come to be without any code of the application's: proved from the
+  # Proves what a model's readers read, and that its records are made without any code of the application's: from the
   # owners of the methods, for the model and for the sub-classes that are loaded (single-table inheritance).
   class PlainModel
     CLASS_METHODS = %i[instantiate instantiate_instance_of discriminate_class_for_record _load_from_sql _query_by_sql
@@ -16,7 +16,7 @@ module Pipeloader
         known&.current? ? known : model.instance_variable_set(:@pipeloader_plain, new(model))
       end
 
-      # What ActiveRecord reads of a record to find an association's records, and to tell them whose they are. (Where both are of
+      # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. (Where both are of
       # one table, it looks into both for the foreign key.)
       #
       # @return [Array<String>] columns of the record's own table
@@ -40,7 +40,7 @@ module Pipeloader
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
       end
 
-      # Whether a counter cache says how many records there are until they are loaded. If the counter is wrong, or the association
+      # True if a counter cache says how many records there are until they are loaded. If the counter is wrong, or the association
       # has a scope, a resolver that asks for its size can tell.
       def counted?(reflection) = reflection.collection? && reflection.has_cached_counter?
 
@@ -74,15 +74,15 @@ module Pipeloader
       "`_read_attribute` on #{method.owner.inspect}" unless Host.active_record?(method)
     end
 
-    # What every row must have: the primary key, and the column that tells the class.
+    # Columns that every row must have: the primary key, and the column that tells the class.
     #
     # @return [Array<String>]
     def keys
       @keys ||= [*@model.primary_key, *(@model.inheritance_column if column?(@model.inheritance_column))].map(&:to_s).freeze
     end
 
-    # What every record must have besides: by the version that it was read in, ActiveRecord sees that somebody else has written
-    # the row since.
+    # Columns that every record must have besides: by the version that it was read in, ActiveRecord sees that somebody else has
+    # written the row since.
     #
     # @return [Array<String>]
     def record_keys = @record_keys ||= [*keys, *(@model.locking_column if @model.locking_enabled?)].freeze

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a resolver has returned, looked at without calling any method of the application's.
+  # Looks at a resolver's return value without calling any method of the application's.
   module Value
     CLASS = Kernel.instance_method(:class)
-    # What graphql-ruby asks of any thing.
+    # Methods that graphql-ruby calls on any thing.
     OWN = %i[class respond_to? public_send].freeze
     NO_THINGS = [NilClass, GraphQL::Error, GraphQL::Execution::Interpreter::RawValue].freeze
     NAME = Module.instance_method(:name)
@@ -49,7 +49,7 @@ module Pipeloader
         end
       end
 
-      # Whether it is of that class, and has no methods of its own. (Asked of thousands: without allocating, and without asking
+      # True if it is of that class, and has no methods of its own. (Asked of thousands: without allocating, and without asking
       # the object, which may be a proxy.)
       def just?(object, type) = ObjectSpace.internal_class_of(object).equal?(type)
 
@@ -59,7 +59,7 @@ module Pipeloader
         type if type <= ActiveRecord::Base
       end
 
-      # Whether it is graphql-ruby's own, of a relation.
+      # True if it is graphql-ruby's own, of a relation.
       def connection?(value)
         just?(value, CONNECTION) && ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION::Edge)
       end
@@ -77,7 +77,7 @@ module Pipeloader
         Unloaded.new(e)
       end
 
-      # Whether its records are those in the database, and nobody can tell when they are read.
+      # True if its records are those in the database, and nobody can tell when they are read.
       def readable_association?(association)
         owner = association.owner
         reflection = association.reflection
@@ -86,7 +86,7 @@ module Pipeloader
           !PlainModel.counted?(reflection)
       end
 
-      # Whether no method of it is somebody's own.
+      # True if no method of it is somebody's own.
       def plain?(relation) = just?(relation, relation.class)
 
       private

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What the reads of one association have in common, whoever owns it: SQL, name, binds. ActiveRecord builds it once, with
+  # The SQL, name and binds that all reads of one association have in common. ActiveRecord builds it once, with
   # places left open for the owner's keys, and not (where there are scopes) a relation, its Arel and its SQL for each read.
   class AssociationRead
-    # What a relation may consist of. The rest changes what becomes of its rows, or when it is asked.
+    # Clauses that a relation may have. Others change what becomes of its rows, or when it is asked.
     CLAUSES = %i[where order reordering limit offset distinct references].freeze
     # Of these types, what is written to the server depends on the value alone. (Others may ask who the tenant is, or for a key;
     # how a time is written is a setting.)
@@ -25,11 +25,11 @@ module Pipeloader
       sql, binds, preparable, allow_retry = connection.pipeloader_sql_of(relation)
       return unless connection.pipeloader_parks?(sql) && binds.all? { |bind| open?(bind) || constant?(bind) }
 
-      # (What ActiveRecord keeps itself, it prepares in any case.)
+      # ActiveRecord prepares its own kept statements in any case.
       new(sql, "#{relation.klass.name} Load", binds, dynamic ? preparable : true, allow_retry, dynamic)
     end
 
-    # Whether SQL is all that comes of the relation. (What was merged may be there and say nothing.)
+    # True if SQL is all that comes of the relation. (What was merged may be there and say nothing.)
     def self.simple?(relation)
       !relation.null_relation? && relation.values.none? { |name, value| !CLAUSES.include?(name) && value != [] }
     end
@@ -57,7 +57,7 @@ module Pipeloader
       @params = binds.map { |bind| bind.value_for_database unless AssociationRead.open?(bind) }
     end
 
-    # Whether ActiveRecord would build a relation for each read.
+    # True if ActiveRecord would build a relation for each read.
     def dynamic? = @dynamic
 
     # @param keys [Array] the owner's, in the order in which they were left open

@@ -11,7 +11,7 @@ module Pipeloader
     # How many a scope may lead to: with the time of day in it, say, no two are the same.
     MOST = 16
 
-    # What a read passes in ActiveRecord, and doesn't here.
+    # Methods of ActiveRecord's that a read passes there, and doesn't here.
     ASSOCIATION = %i[find_target scope target_scope association_scope skip_statement_cache?].freeze
     MODEL = %i[find_by_sql _query_by_sql cached_find_by_statement scope_for_association].freeze
     RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records].freeze

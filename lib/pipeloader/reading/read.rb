@@ -41,10 +41,10 @@ module Pipeloader
     #: () -> TimeLimit?
     attr_accessor :time_limit
 
-    # Whether the time is up: it isn't to be sent, and what is sent needs no answer.
+    # True if the time is up: it isn't to be sent, and what is sent needs no answer.
     def late? = !@time_limit.nil? && @time_limit.passed?
 
-    # Whether it may become one statement with others of the same SQL.
+    # True if it may become one statement with others of the same SQL.
     attr_writer :coalesces
 
     def coalesces? = @coalesces && pure?
@@ -79,10 +79,10 @@ module Pipeloader
     # Reads with equal keys are one statement, if both are shareable.
     def key = @params.empty? ? @sql : [@sql, @params]
 
-    # Whether one result may answer this one and an equal +read+ before it. The query cache does so anyway, until it is cleared.
+    # True if one result may answer this one and an equal +read+ before it. The query cache does so anyway, until it is cleared.
     def shareable_with?(read) = pure? || (cached? && @cached_as_of == read.cached_as_of)
 
-    # Whether it may be sent once more if the connection broke before it was answered.
+    # True if it may be sent once more if the connection broke before it was answered.
     def resendable? = pure?
 
     def answered? = !@outcome.nil?
@@ -110,10 +110,10 @@ module Pipeloader
       @outcome.dup.tap { |error| error.set_backtrace(@outcome.backtrace + caller(1)) } if @outcome.is_a?(Exception)
     end
 
-    # Whether the query cache is to keep its result.
+    # True if the query cache is to keep its result.
     def cached? = !@cached_as_of.nil?
 
-    # What query transformers have put around it; nil if that is nothing, or not known to be comments.
+    # The comments that query transformers have put around it; nil if there are none, or something else is there.
     #
     #: () -> Tags?
     def tags
@@ -121,7 +121,7 @@ module Pipeloader
       @tags
     end
 
-    # Whether it can be run any number of times, before or after any other read, and nothing comes of it.
+    # True if it can be run any number of times, before or after any other read, and nothing comes of it.
     def pure?
       @pure = @retryable || Read.pure_text?(tags ? @text : @sql) if @pure.nil?
       @pure

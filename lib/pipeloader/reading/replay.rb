@@ -34,12 +34,12 @@ module Pipeloader
       @read&.statement&.unprepared? ? fetch : @connection.prepare(*arguments)
     end
 
-    # Whether there is nothing to be prepared for it. (What failed without a name may have failed to be parsed: PREPARE's error.)
+    # True if there is nothing to be prepared for it. (What failed without a name may have failed to be parsed: PREPARE's error.)
     #
     #: () -> bool
     def executed? = answered? && !(@read.statement.failed? && @read.statement.nameless?)
 
-    # Whether no connection is needed: what the server has answered stays, wherever the server is now.
+    # True if no connection is needed: what the server has answered stays, wherever the server is now.
     #
     #: () -> bool
     def in_hand? = answered? && !@read.statement.failed?

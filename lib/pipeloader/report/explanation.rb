@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What became of each field of a query that was executed, why, and which statements were sent.
+  # Says what became of each field of an executed query, why, and which statements were sent.
   #
   #     posts: by graphql-ruby (Post.excerpt: resolver method `excerpt` on Types::Post)
   #       title: compiled
@@ -151,7 +151,7 @@ module Pipeloader
       came.empty? ? possible : came
     end
 
-    # What a place is known by.
+    # The key of a place.
     def place(nodes) = [nodes.one? ? nodes.first.selections : nodes.flat_map(&:selections), nodes.first]
 
     def leaf(spot, key)

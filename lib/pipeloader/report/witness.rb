@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What graphql-ruby does itself while a query is explained: which objects it makes, and which fields it resolves, by where they
+  # Records what graphql-ruby does itself while a query is explained: objects it makes, and fields it resolves, by where they
   # are in the response. All else that the response has, a plan has written.
   class Witness
     NONE = {}.freeze

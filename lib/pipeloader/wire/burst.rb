@@ -86,7 +86,7 @@ module Pipeloader
       attempt(unanswered) while pending? && !@held_back
       run_others
     ensure
-      # What is left goes before any write that comes first.
+      # Unsent reads go before any write that comes first.
       @session.gather(self) if pending?
     end
 
@@ -191,7 +191,7 @@ module Pipeloader
       names = {}
       twins = {} # {key => Statement}
       reads.each_with_object([]) do |read, statements|
-        # What it does, or waits for, those that come after it may see.
+        # Later reads may see what it does, or waits for.
         twins.delete_if { |_, statement| !statement.reads.first.cached? } unless read.pure?
         twin = twins[key = read.key]
         next twin.share(read) if twin && read.shareable_with?(twin.reads.first)

@@ -19,7 +19,7 @@ module Pipeloader
     private_constant :UNSUITABLE
 
     class << self
-      # Whether what asks with these +params+ may be part of one: in an array they must be written as each by itself would be.
+      # True if what asks with these +params+ may be part of one: in an array they must be written as each by itself would be.
       def takes?(params) = params.all? { |value| encodable?(value) }
 
       private

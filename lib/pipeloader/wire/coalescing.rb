@@ -15,7 +15,7 @@ module Pipeloader
     def call(statements)
       @instead = {}.compare_by_identity # {Statement => Coalesced}
       @unknown_types = []
-      # (What isn't pure stays where it is, and what comes after it, after it.)
+      # Impure statements keep their place among the others.
       statements.slice_when { |one, other| !one.pure? || !other.pure? }.each do |among|
         many, few = among.group_by(&:sql).values.partition { |alike| worth?(alike) }
         many.each { |alike| put_together(alike) }
@@ -66,7 +66,7 @@ module Pipeloader
       end
     end
 
-    # Whether it can be sent for many. If all that is missing are the arrays of its types, they are asked for.
+    # True if it can be sent for many. If all that is missing are the arrays of its types, they are asked for.
     def wrappable?(shape)
       return false unless shape.wraps?
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What ActiveRecord made of the first part of a Coalesced that it was given: the others' results are like it in everything but
-  # their rows, so that columns and types are worked out once.
+  # Columns and types that ActiveRecord worked out for the first part of a Coalesced. The others' results differ from it in their
+  # rows alone, so that this is done once.
   class Exemplar
     # @param result [ActiveRecord::Result]
     def initialize(result)

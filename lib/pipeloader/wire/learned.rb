@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What one connection of a pool has learned of SQL texts, for the pool's others: what the server has said of it, and how many
+  # Facts about SQL texts that one connection of a pool has learned for the others: the server's description, and how many
   # bytes results had. Another connection may see another table of that name, or the table may have changed since; so that is a
   # guess, and what is asked for on its strength counts if the connection's own server says the same in the same burst.
   #

@@ -45,10 +45,10 @@ module Pipeloader
 
     def any? = @params.size > @before
 
-    # What others must have in common with it.
+    # The key that others must have in common with it.
     def key = @key ||= [@sql, @params.drop(@before).map { |value| value.is_a?(Integer) }]
 
-    # Whether the server would take each of them for what it is in the text.
+    # True if the server would take each of them for what it is in the text.
     #
     # @param types [Array<Integer>] OIDs of the parameters
     def fit?(types)

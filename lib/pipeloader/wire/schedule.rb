@@ -32,10 +32,10 @@ module Pipeloader
       @due = [*in_flight, *waiting].reject(&:late?).filter_map(&:due).select { |due| due > TimeLimit.now }.min
     end
 
-    # Whether what is sent needn't be waited for.
+    # True if what is sent needn't be waited for.
     def over?(in_flight) = @late && !@serial && in_flight.any? && in_flight.all?(&:late?)
 
-    # Whether one more may be sent: in a transaction, as many as will end in time, going by those that have.
+    # True if one more may be sent: in a transaction, as many as will end in time, going by those that have.
     def room?(in_flight, answered) = !@serial || in_flight < most(answered)
 
     private

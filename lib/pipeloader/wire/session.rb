@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What Pipeloader keeps for one PostgreSQL connection: the bursts that are gathered for it, and what its server has prepared and
+  # Pipeloader's state for one PostgreSQL connection: the bursts that are gathered for it, and what its server has prepared and
   # described. The adapter owns it; it lasts as long as the adapter, and #reset forgets what ended with a server session.
   class Session
     # Shapes kept per connection.
@@ -65,7 +65,7 @@ module Pipeloader
       @gathering = gathering if gathering # an interrupt can come before
     end
 
-    # Whether a level's own statements are being sent.
+    # True if a level's own statements are being sent.
     def sending? = @sending
 
     def sending

@@ -47,7 +47,7 @@ module Pipeloader
     end
 
     class << self
-      # Whether +sql+ can't be a part of another statement, or may not say what it seems to.
+      # True if +sql+ can't be a part of another statement, or may not say what it seems to.
       def alone?(sql) = ALONE.match?(sql)
 
       # +sql+ for each of many values of one parameter, which come as an array: the first parameter, the others behind it. Each
@@ -81,7 +81,7 @@ module Pipeloader
     # OIDs of types of which we don't know whether there are arrays of them.
     def unknown_types = @types.reject { |type| ARRAYS.key?(type) || @arrays.key?(type) }
 
-    # Whether it can be wrapped at all.
+    # True if it can be wrapped at all.
     def wraps?
       @wraps = @types.any? && !Shape.alone?(@sql) if @wraps.nil?
       @wraps

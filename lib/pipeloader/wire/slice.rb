@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a PG::Result would be, had the statement been sent by itself: one part's rows of a Coalesced. It has the methods
+  # One part's rows of a Coalesced, in place of the PG::Result that it would have had by itself. It has the methods
   # that ActiveRecord asks of a result (test/patches/contract_test.rb), and no others: they would be the whole's.
   class Slice
     alias inspect to_s
@@ -31,7 +31,7 @@ module Pipeloader
 
     def clear = nil
 
-    # What ActiveRecord made of another part of the same statement, if it has come to any.
+    # The Exemplar that ActiveRecord made of another part of the same statement, if it has come to any.
     #
     #: () -> Exemplar?
     def exemplar = @coalesced.exemplar

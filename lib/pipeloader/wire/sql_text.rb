@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What the text of an SQL statement gives away, where ActiveRecord has nothing but the text.
+  # Classifies SQL by its text, where ActiveRecord has nothing but the text.
   module SQLText
     # Plain SELECTs, VALUES and the like, but no WITH that writes.
     PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))}mi
@@ -11,12 +11,12 @@ module Pipeloader
     SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
     SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
-    # What isn't a parameter though it may look like one (a name can have a dollar in it); then a parameter.
+    # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
     private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION
 
     class << self
-      # Whether a pipeline can carry it: the extended protocol takes one statement at a time.
+      # True if a pipeline can carry it: the extended protocol takes one statement at a time.
       #
       #: (String) -> bool
       def plain?(sql)
@@ -25,7 +25,7 @@ module Pipeloader
         false
       end
 
-      # Whether it may change what the session answers to later statements.
+      # True if it may change what the session answers to later statements.
       #
       #: (String) -> bool
       def sets?(sql) = SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What one or more equal reads are on the wire: SQL, parameters, and the name it is prepared under, if any.
+  # One or more equal reads on the wire: SQL, parameters, and the name it is prepared under, if any.
   #
   # It is answered when its Sync has come back and not before: a server that dies in between undoes what it has shown.
   class Statement
@@ -13,7 +13,7 @@ module Pipeloader
     CHANGED = "0A000"
     CANCELED = "57014"
 
-    # What is answered, in order. (DESCRIBE is asked in the same Sync, so that a proxy can't hand it to another server.)
+    # The answers that are expected, in order. DESCRIBE is in the same Sync, so that a proxy can't hand it to another server.
     ROWS = [:rows].freeze
     PREPARED_ROWS = %i[preparation rows].freeze
     DESCRIPTION = %i[description].freeze
@@ -22,7 +22,7 @@ module Pipeloader
 
     attr_reader :sql, :params, :name, :reads, :result, :error
 
-    # What the server says of the SQL, if it was asked: {types: OIDs of its parameters, columns: their names}
+    # The server's description of the SQL, if it was asked: {types: OIDs of its parameters, columns: their names}
     Description = Struct.new(:types, :columns)
     # Of SQL that the server won't describe.
     UNKNOWN = Description.new([].freeze, [].freeze).freeze
@@ -30,7 +30,7 @@ module Pipeloader
     #: () -> Description?
     attr_reader :description
 
-    # What is expected of its description: a Shape that another connection has learned, or one that holds no longer than a burst.
+    # The expected description: a Shape that another connection has learned, or one that holds no longer than a burst.
     #
     #: () -> Shape?
     attr_accessor :shape
@@ -94,7 +94,7 @@ module Pipeloader
       @reads << read
     end
 
-    # Whether +result+ can be the next that belongs to this statement.
+    # True if +result+ can be the next that belongs to this statement.
     def expects?(result)
       case result.result_status
       when PG::PGRES_PIPELINE_ABORTED then true
@@ -149,10 +149,10 @@ module Pipeloader
 
     def failed? = !@error.nil? || !sqlstate.nil?
 
-    # Whether it only says that the transaction has been aborted before.
+    # True if it only says that the transaction has been aborted before.
     def follow_up? = sqlstate == ABORTED
 
-    # Whether it was answered, and its reads weren't.
+    # True if it was answered, and its reads weren't.
     def spoiled? = false
 
     # True once the server knows +name+.
@@ -164,7 +164,7 @@ module Pipeloader
     # PREPARE itself was what failed.
     def unprepared? = @prepared == false
 
-    # Whether another try, unprepared, brings what this one couldn't.
+    # True if another try, unprepared, brings what this one couldn't.
     def repairable?
       return false unless @name && @answered
       # Then the name is unknown, or somebody else's: rows would be another statement's.
@@ -189,10 +189,10 @@ module Pipeloader
       @result
     end
 
-    # Whether nobody waits for it any more.
+    # True if nobody waits for it any more.
     def late? = reads.all?(&:late?)
 
-    # Whether any of its reads has a limit of time.
+    # True if any of its reads has a limit of time.
     def limited? = @reads.any?(&:time_limit)
 
     # @return [Numeric, nil] when the first of those who wait for it has no more time
@@ -234,7 +234,7 @@ module Pipeloader
       Description.new(Array.new(result.nparams) { |index| result.paramtype(index) }, result.fields.map(&:freeze))
     end
 
-    # What comes next; nil if nothing does.
+    # The next answer; nil if none is awaited.
     def awaited = @messages[@next]
 
     def sqlstate = @result&.error_field(PG::PG_DIAG_SQLSTATE)

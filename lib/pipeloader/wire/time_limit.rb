@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What GraphQL::Schema::Timeout means for the reads of one field that has begun in time.
+  # The limit of GraphQL::Schema::Timeout for the reads of one field that has begun in time.
   #
   # A serial run ends the one field that it is at when the time is up, and begins no other. Here many have begun: the one whose
   # statement runs ends, the others get the error that they would have got before they began.
@@ -29,10 +29,10 @@ module Pipeloader
     # @return [Numeric, nil] the first moment that is too late; nil if somebody has switched it off
     def at = (state = self.state) && (state.fetch(:timeout_at) + 1)
 
-    # Whether the time is up, and this isn't the field that may end.
+    # True if the time is up, and this isn't the field that may end.
     def passed? = (state = self.state) && TimeLimit.now > state.fetch(:timeout_at) && !state[:pipeloader_running].equal?(self)
 
-    # Whether no statement may go on: `def pipeloader_cancel?(query) = true` in a subclass of GraphQL::Schema::Timeout.
+    # True if no statement may go on: `def pipeloader_cancel?(query) = true` in a subclass of GraphQL::Schema::Timeout.
     def cancels? = @timeout.respond_to?(:pipeloader_cancel?) && @timeout.pipeloader_cancel?(@query)
 
     # Lets this field end, if no other may.

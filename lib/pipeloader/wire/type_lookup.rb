@@ -6,7 +6,7 @@ module Pipeloader
   class TypeLookup < Statement
     SQL = "SELECT oid, typarray FROM pg_catalog.pg_type WHERE oid = ANY($1::oid[])"
 
-    # What Statement asks a read for.
+    # Stands for the read that Statement asks.
     Asked = Struct.new(:sql, :params) do
       # No field waits for it.
       def time_limit = nil
