@@ -14,7 +14,7 @@ class HarnessTest < Minitest::Test
   end
   SETTINGS = { budget: 0.0, least: 2, most: 2, rtts: [0.0, 1.0] }.freeze
 
-  def database = @@database ||= Bench::Database.new(QUIET.new) # rubocop:disable Style/ClassVars -- one for all tests
+  def database = @@database ||= Bench::Database.new(QUIET.new)
 
   def contest(contenders, workload = "narrow-25", **settings)
     named = Bench::Workload.named(workload)

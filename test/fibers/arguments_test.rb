@@ -119,7 +119,7 @@ class ArgumentsTest < PipeloaderTest
   end
 
   # What `rescue_from` is told, and those who authorize.
-  TOLD = [] # rubocop:disable Style/MutableConstant
+  TOLD = []
 
   def schemas(find: ->(id) { ::Post.find(id) }, &block)
     Schemas.make(query: Query, mutation: Mutation, pipeloader: { compile: false }) do

@@ -17,7 +17,7 @@ class UndividedTest < WireCase
   class Server
     def initialize
       @asked, @answers = Queue.new, Queue.new
-      @thread = Thread.new { @answers << "#{@asked.pop}!" while true } # rubocop:disable Style/InfiniteLoop
+      @thread = Thread.new { @answers << "#{@asked.pop}!" while true }
       @inside = 0
       @faults = []
     end
@@ -230,7 +230,7 @@ class UndividedTest < WireCase
   def test_a_subscriber_that_waits_for_a_thread
     assert_alike_in_processes do |piped|
       lines, written, inside, faults = SizedQueue.new(1), [], 0, []
-      Thread.new { written << lines.pop while true } # rubocop:disable Style/InfiniteLoop
+      Thread.new { written << lines.pop while true }
       subscriber = lambda do |*|
         faults << inside if (inside += 1) > 1
         2.times { lines << "line" }

@@ -54,7 +54,7 @@ module Fuzz
     # A reader beside columns: [name, GraphQL type in Ruby]
     def reader(name, type) = @extra_readers << [name, type]
 
-    def associate(name, target, text, many: false, chains: many, key: nil, through: false) # rubocop:disable Metrics/ParameterLists
+    def associate(name, target, text, many: false, chains: many, key: nil, through: false)
       return if @associations.any? { |it| it.name == name.to_s } || column?(name)
 
       line(text)

@@ -301,7 +301,7 @@ class PlanAssociationsTest < PlanTest
     assert_same("{ heirs { name polymorphicThings { name } } }", schemas)
   ensure
     self.class.send(:remove_const, :Heir)
-    ActiveSupport::DescendantsTracker.clear([model]) rescue nil # rubocop:disable Style/RescueModifier
+    ActiveSupport::DescendantsTracker.clear([model]) rescue nil
   end
 
   # Another thread, whose scopes differ, reads by the same plan at the same time.

@@ -267,7 +267,7 @@ class ChainsTest < PlanTest
     assert_plan("{ stories { it(by: \"nothing\") { body } } }", schemas, aside: Story, errors: true)
   end
 
-  Prepared = Class.new(GraphQL::Schema::Argument) { def prepare_value(object, value, context: nil) = super && 1 } # rubocop:disable Lint/UnusedMethodArgument
+  Prepared = Class.new(GraphQL::Schema::Argument) { def prepare_value(object, value, context: nil) = super && 1 }
   Twice = Class.new(GraphQL::Types::Int) { graphql_name "Twice"; def self.coerce_input(value, context) = super && 2 }
   LEFT_ARGUMENTS = {
     prepare: -> { field(:it, [Comment]) { argument :limit, INT, prepare: ->(value, _) { value - 1 } } },

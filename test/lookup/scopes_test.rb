@@ -33,8 +33,8 @@ class ScopesTest < PlanTest
     def serialize(value) = super(value && (value.to_i + ScopesTest.asked.to_i))
   end
 
-  MEMO = {} # rubocop:disable Style/MutableConstant
-  NAME = +"" # rubocop:disable Style/MutableConstant
+  MEMO = {}
+  NAME = +""
 
   # {name => [scope, values that it asks for]}
   SCOPES = {

@@ -72,7 +72,7 @@ class DepthTest < PipeloaderTest
 
   # How many rows there are for each key.
   class Count < GraphQL::Dataloader::Source
-    def initialize(model, column) # rubocop:disable Lint/MissingSuper
+    def initialize(model, column)
       @model = model
       @column = column
     end
@@ -84,7 +84,7 @@ class DepthTest < PipeloaderTest
   end
 
   class Find < GraphQL::Dataloader::Source
-    def initialize(model) # rubocop:disable Lint/MissingSuper
+    def initialize(model)
       @model = model
     end
 

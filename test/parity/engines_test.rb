@@ -221,7 +221,7 @@ class EnginesTest < PipeloaderTest
       graphql_name "firstOnes"
       locations FIELD
       def self.resolve_field(*) = new(nil)
-      def initialize(_) = nil # rubocop:disable Lint/MissingSuper
+      def initialize(_) = nil
       def after_resolve(relations) = relations.map { |relation| relation.limit(1) }
     end
 

@@ -21,7 +21,7 @@ class RandomCase < PipeloaderTest
     attribute :who
   end
 
-  def pair = @@pair ||= Schemas.make(pipeloader: ROOM) # rubocop:disable Style/ClassVars
+  def pair = @@pair ||= Schemas.make(pipeloader: ROOM)
 
   private
 

@@ -136,7 +136,7 @@ class RandomProgramsTest < RandomCase
   PROGRAMS = "{ programs { ...s below { ...s below { ...s } } } } fragment s on Step { value again: value @include(if: $again) must @include(if: $must) }"
              .then { |text| "query($again: Boolean!, $must: Boolean!) #{text}" }
 
-  def program_schemas = @@program_schemas ||= Schemas.make(query: Query, mutation: nil) { lazy_resolve(Later, :value) } # rubocop:disable Style/ClassVars
+  def program_schemas = @@program_schemas ||= Schemas.make(query: Query, mutation: nil) { lazy_resolve(Later, :value) }
 
   def test_programs
     each_round { |random| assert_same_programs(random) { |run| run.call } }

@@ -231,7 +231,7 @@ class RandomTest < RandomCase
 
   # @return [Array<Array(Class, Class)>]
   def with_plans
-    @@with_plans ||= [ # rubocop:disable Style/ClassVars
+    @@with_plans ||= [
       Schemas.make(pipeloader: { compile: true, **ROOM }), Schemas.make(pipeloader: { compile: true, field_exact: true, **ROOM }),
       Schemas.make(pipeloader: { compile: true, **ROOM }) { use GraphQL::Dataloader },
       Library.make(compile: true), PlanTypes.make, PlanTypes.make { use GraphQL::Dataloader }

@@ -31,7 +31,7 @@ class PlanObserversTest < PlanChecklistCase
   # What graphql-ruby has for monitoring.
   SpyTrace = GraphQL::Tracing::MonitorTrace.create_module("spy")
   module SpyTrace
-    SEEN = [] # rubocop:disable Style/MutableConstant
+    SEEN = []
 
     class SpyMonitor < GraphQL::Tracing::MonitorTrace::Monitor
       include GraphQL::Tracing::MonitorTrace::Monitor::GraphQLSuffixNames

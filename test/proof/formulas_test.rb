@@ -124,7 +124,7 @@ class FormulasTest < PlanTest
     variable: [String, -> { @seen = object.name.to_s }],
     variable_read: [String, -> { object.name.to_s + @seen.to_s }],
     constant: [String, -> { object.name.to_s + GLOBAL.calls.to_s }],
-    global: [String, -> { object.name.to_s + $PROGRAM_NAME[0, 0] }], # rubocop:disable Style/SpecialGlobalVars
+    global: [String, -> { object.name.to_s + $PROGRAM_NAME[0, 0] }],
     self_call: [String, -> { object.name.to_s + helper }],
     block: [String, -> { object.name.to_s.gsub(/a/) { "b" } }],
     to_proc: [[String], -> { object.name.to_s.chars.map(&:dup) }],
@@ -145,7 +145,7 @@ class FormulasTest < PlanTest
     force: [String, -> { object.name.to_s.dup.force_encoding("BINARY") }],
     frozen: [String, -> { object.name.frozen?.to_s }],
     identity: [INT, -> { object.name.object_id - object.name.object_id }],
-    rescue: [String, -> { object.name.strip rescue "none" }], # rubocop:disable Style/RescueModifier
+    rescue: [String, -> { object.name.strip rescue "none" }],
     ensure: [String, lambda {
       begin
         object.name.to_s
@@ -160,7 +160,7 @@ class FormulasTest < PlanTest
     question: [String, -> { object.name?.to_s }],
     index: [String, -> { object[:name].to_s }],
     model_method: [String, -> { object.described.strip }],
-    of_the_type: [String, -> { self.label.upcase }], # rubocop:disable Style/RedundantSelf
+    of_the_type: [String, -> { self.label.upcase }],
     assigns: [String, -> { object.name = "x" }],
     arguments: [String, ->(of = 2) { object.name.to_s[0, of] }],
     no_column: [String, -> { "constant" }],
@@ -172,7 +172,7 @@ class FormulasTest < PlanTest
     send: [String, -> { object.name.to_s.public_send(:upcase) }],
     method: [String, -> { object.name.method(:to_s).call }],
     eval: [String, -> { object.name.to_s.instance_eval { upcase } }],
-    super: [String, -> { object.name.to_s + "#{self.class.graphql_name}" }] # rubocop:disable Style/RedundantInterpolation
+    super: [String, -> { object.name.to_s + "#{self.class.graphql_name}" }]
   }.freeze
 
   QUERIES = ["{ things { id it name } }", "{ one { it: it again: it } }", "{ things { it } one { it } }"].freeze

@@ -12,7 +12,7 @@ class AssociationReadsTest < PipeloaderTest
 
   # Takes note of which way they go.
   module Ways
-    TAKEN = [] # rubocop:disable Style/MutableConstant
+    TAKEN = []
 
     def read_for(...) = super.tap { |read| TAKEN << !read.nil? }
   end
@@ -41,7 +41,7 @@ class AssociationReadsTest < PipeloaderTest
 
   class Told < ActiveRecord::Base
     self.table_name = "comments"
-    SEEN = [] # rubocop:disable Style/MutableConstant
+    SEEN = []
     after_find { SEEN << [:found, id] }
     after_initialize { SEEN << [:made, id] }
     belongs_to :book, class_name: "AssociationReadsTest::Book", foreign_key: :post_id, optional: true, inverse_of: :told

@@ -23,7 +23,7 @@ class ReadFormsCase < PipeloaderTest
 
     # The schema without and the one with Pipeloader; what their fields do is in the context.
     def schemas
-      @@schemas ||= SiblingFields.schemas(FIELDS) # rubocop:disable Style/ClassVars
+      @@schemas ||= SiblingFields.schemas(FIELDS)
     end
   end
 

@@ -3,7 +3,7 @@
 # Every way to read with ActiveRecord, as procs of an id from 1 to 3, and what becomes of their reads in a resolver.
 module ReadForms
   # {"name of the form" => [:parks | :at_once | :own_transaction | :both | :nothing, Proc(id)]}
-  ALL = {} # rubocop:disable Style/MutableConstant
+  ALL = {}
 
   class << self
     # Each of its reads is parked.

@@ -26,7 +26,7 @@ module Subprocess
       exit!(0)
     end
     writer.close
-    result = Marshal.load(reader) # rubocop:disable Security/MarshalLoad
+    result = Marshal.load(reader)
     result.is_a?(String) ? flunk(result) : result
   ensure
     reader.close

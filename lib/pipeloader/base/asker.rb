@@ -23,7 +23,7 @@ module Pipeloader
         @read = read
       end
 
-      def method_missing(*) = ::Kernel.throw(READ, @read.call) # rubocop:disable Style/MissingRespondToMissing
+      def method_missing(*) = ::Kernel.throw(READ, @read.call)
     end
     private_constant :Record
 

@@ -45,7 +45,7 @@ module Pipeloader
       # @param holder [#job] of the job that graphql-ruby would come to it in; or, if it is one of a list's, of the job that would
       #   have asked for that one, as its child number +index+
       # @param base [Integer] the place of its first field among what its job asks for
-      def initialize(result, record, holder, index, base, course) # rubocop:disable Metrics/ParameterLists
+      def initialize(result, record, holder, index, base, course)
         @result = result
         @record = record
         @holder = holder

@@ -32,7 +32,7 @@ module Pipeloader
 
     # @param type [Class, GraphQL::Schema::Wrapper] of the field, or of the items of its list
     # @return [Place, nil] nil where graphql-ruby is to make the objects
-    def place(field, type, node, selections, arguments, model) # rubocop:disable Metrics/ParameterLists
+    def place(field, type, node, selections, arguments, model)
       item = Types.nullable(type)
       partial = @plans.partial(item, selections, node, model) if item.kind.object?
       return unless partial.is_a?(Partial) && partial.wraps?

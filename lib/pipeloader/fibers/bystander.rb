@@ -3,7 +3,7 @@
 module Pipeloader
   # A fiber that no loader knows, so that it can't park: its read goes at once, and takes along what is gathered.
   class Bystander < ResolverFiber
-    def initialize(response) # rubocop:disable Lint/MissingSuper
+    def initialize(response)
       @response = response
       @parking = Parking.new(self, nil)
       @delivery = Delivery.new

@@ -32,7 +32,7 @@ module Pipeloader
     # A job ends. No block of user code is open, so a difference from the start was assigned.
     #
     # @param quiet [Boolean] whether no code of the application's has run
-    def leave(fiber, quiet = false) # rubocop:disable Style/OptionalBooleanParameter
+    def leave(fiber, quiet = false)
       shared = shared?
       in_place = shared && @start.equal?(@base.known)
       return if in_place && quiet
@@ -99,7 +99,7 @@ module Pipeloader
     def shared? = @state.equal?(@base)
 
     # @param in_place [Boolean] whether the base is as it is known
-    def settle_in(start, in_place = true) # rubocop:disable Style/OptionalBooleanParameter
+    def settle_in(start, in_place = true)
       @start = start
       @state = @base.for_a_fiber(start)
       @rest = shared? ? start : @state.known

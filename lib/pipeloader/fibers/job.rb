@@ -52,11 +52,11 @@ module Pipeloader
     def time_limit
       return @parent.time_limit if part?
 
-      TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work ? @work.pipeloader_time_limit : @time_limit # rubocop:disable Style/CaseEquality
+      TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work ? @work.pipeloader_time_limit : @time_limit
     end
 
     def time_limit=(limit)
-      if TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work # rubocop:disable Style/CaseEquality
+      if TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work
         @work.pipeloader_time_limit = limit
       else
         @time_limit = limit

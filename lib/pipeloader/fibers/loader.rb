@@ -76,7 +76,7 @@ module Pipeloader
       work = Thread.current[WORK]
       return work << (callable || block) if work
 
-      job = Job === callable || Job::Several === callable ? callable : pipeloader_job(callable || block) # rubocop:disable Style/CaseEquality
+      job = Job === callable || Job::Several === callable ? callable : pipeloader_job(callable || block)
       TAKES_OBJECTS ? super(job) : @pending_jobs.push(job)
       nil
     end
@@ -186,7 +186,7 @@ module Pipeloader
     end
 
     # @param index [Integer] as Job's
-    def pipeloader_job_at(work, parent, index, part = false) # rubocop:disable Style/OptionalBooleanParameter
+    def pipeloader_job_at(work, parent, index, part = false)
       Job.new(self, work, parent, index, part).tap { |job| @pipeloader_run&.add(job) }
     end
 

@@ -120,8 +120,8 @@ module Pipeloader
 
     # Reads that for +fiber+, as far as a serial run would have come to it before.
     def catch_up(fiber)
-      @deferred.keys.each { |owners| owners.before(fiber.job).read(fiber, 1) } # rubocop:disable Style/HashEachMethods
-      @batches.keys.each do |known| # rubocop:disable Style/HashEachMethods
+      @deferred.keys.each { |owners| owners.before(fiber.job).read(fiber, 1) }
+      @batches.keys.each do |known|
         fiber.within(known) do
           while (batch = next_batch(known))
             batch.read

@@ -122,7 +122,7 @@ module Pipeloader
     # Stands for the owner.
     class Unknown < BasicObject
       %i[! != == equal?].each { |name| undef_method name }
-      def method_missing(*) = ::Kernel.raise(Unfit) # rubocop:disable Style/MissingRespondToMissing
+      def method_missing(*) = ::Kernel.raise(Unfit)
     end
     private_constant :Unknown
 

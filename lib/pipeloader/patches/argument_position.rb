@@ -76,7 +76,7 @@ module Pipeloader
       private
 
       def pipeloader_fiber(field)
-        return unless Loader === @dataloader && @dataloader.pipeloader_depth_first? # rubocop:disable Style/CaseEquality
+        return unless Loader === @dataloader && @dataloader.pipeloader_depth_first?
 
         ResolverFiber.of(@dataloader) if !FieldArguments.quiet?(field) && field.arguments_statically_coercible?
       end

@@ -28,7 +28,7 @@ module Pipeloader
       def pipeloader_dynamic? = skip_statement_cache?(NothingToEagerLoad)
 
       # As load_target, when it has found +records+.
-      def pipeloader_load(records, dynamic = pipeloader_dynamic?) # rubocop:disable Style/OptionalBooleanParameter
+      def pipeloader_load(records, dynamic = pipeloader_dynamic?)
         records.each { |record| dynamic ? pipeloader_take_over(record) : pipeloader_take(record) }
         @target = pipeloader_target(records)
         loaded!
@@ -50,7 +50,7 @@ module Pipeloader
       end
 
       # `object.comments.reload`, `reload_author`: what a plan has read doesn't count any more.
-      def reload(force = false) # rubocop:disable Style/OptionalBooleanParameter
+      def reload(force = false)
         @pipeloader_reloaded = true if force && ResolverFiber.current
         super
       end

@@ -16,7 +16,7 @@ module Pipeloader
       end
 
       # As the above, of an +object+ that isn't the result's.
-      def pipeloader_resolve(field, object, nodes, result, result_name, keywords, arguments) # rubocop:disable Metrics/ParameterLists
+      def pipeloader_resolve(field, object, nodes, result, result_name, keywords, arguments)
         evaluate_selection_with_resolved_keyword_args(keywords, arguments, field, nodes.first, (nodes unless nodes.one?), object,
                                                       result_name, result, get_current_runtime_state)
       rescue StandardError => e
@@ -38,7 +38,7 @@ module Pipeloader
         super
       end
 
-      def continue_value(value, field, is_non_null, ast_node, result_name, selection_result) # rubocop:disable Metrics/ParameterLists
+      def continue_value(value, field, is_non_null, ast_node, result_name, selection_result)
         case value
         when GraphQL::Error then ResolverFiber.current&.await_turn
         when Array then ResolverFiber.current&.await_turn if value.first.is_a?(GraphQL::ExecutionError)

@@ -118,7 +118,7 @@ module Pipeloader
 
       module Queue
         # (Ruby 3.1 has no limit.)
-        def pop(non_block = false, timeout: nil) # rubocop:disable Style/OptionalBooleanParameter
+        def pop(non_block = false, timeout: nil)
           left = non_block ? timeout : Locks.give_way(timeout) { empty? && !closed? }
           left ? super(non_block, timeout: left) : super(non_block)
         end
@@ -128,7 +128,7 @@ module Pipeloader
       end
 
       module SizedQueue
-        def push(object, non_block = false, timeout: nil) # rubocop:disable Style/OptionalBooleanParameter
+        def push(object, non_block = false, timeout: nil)
           left = non_block ? timeout : Locks.give_way(timeout) { size >= max && !closed? }
           left ? super(object, non_block, timeout: left) : super(object, non_block)
         end

@@ -183,7 +183,7 @@ module Pipeloader
         nil
       end
 
-      def pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked) # rubocop:disable Metrics/ParameterLists
+      def pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked)
         Read.new(
           adapter: self, text: sql, name: name, binds: binds, params: params, preparable: preparable,
           sql: ActiveRecord.query_transformers.empty? ? sql : pipeloader_transform(sql),
@@ -213,7 +213,7 @@ module Pipeloader
         ResolverFiber.current ? AnnotatedInstrumenter.new(super) : super
       end
 
-      def pipeloader_annotated? = AnnotatedInstrumenter === @instrumenter # rubocop:disable Style/CaseEquality
+      def pipeloader_annotated? = AnnotatedInstrumenter === @instrumenter
     end
   end
 end

@@ -9,7 +9,7 @@ module Pipeloader
     # Falls through when:: there is no plan for the value, and nothing of it is plain; it is an item of a list, a tracer watches
     #   every field, or the current fiber is not a resolver's.
     module RuntimePlan
-      def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object, # rubocop:disable Metrics/ParameterLists
+      def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object,
                          arguments, result_name, selection_result, was_scoped, runtime_state)
         if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
           ResolverFiber.current&.settle
@@ -56,7 +56,7 @@ module Pipeloader
       end
 
       # @return [Array(Object, (Place | nil))] the value, or its records if they are to be gone through in their place
-      def pipeloader_place(value, type, field, node, selections, arguments) # rubocop:disable Metrics/ParameterLists
+      def pipeloader_place(value, type, field, node, selections, arguments)
         type = Types.nullable(type)
         return [value] if !type.list? || Value.connection?(value)
         return [value] unless (model = Value.model(value) || Value.things(value, schema))

@@ -9,7 +9,7 @@ module Pipeloader
     #   has another interface in Execution::Next.
     # Falls through when:: the value is a leaf, or an item of a list.
     module RuntimeProjection
-      def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object, # rubocop:disable Metrics/ParameterLists
+      def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object,
                          arguments, result_name, selection_result, was_scoped, runtime_state)
         if field && next_selections && !next_selections.empty? && !result_name.is_a?(Integer) && (demands = pipeloader_demands)
           demands.expect(value, field.type.unwrap, next_selections, ast_node)

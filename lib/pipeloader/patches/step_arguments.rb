@@ -11,7 +11,7 @@ module Pipeloader
     module StepArguments
       def argument_values(owner, nodes, field_step)
         loader = @runner.dataloader
-        return super unless field_step && Loader === loader && loader.pipeloader_depth_first? && ResolverFiber.of(loader) # rubocop:disable Style/CaseEquality
+        return super unless field_step && Loader === loader && loader.pipeloader_depth_first? && ResolverFiber.of(loader)
         return super if FieldArguments.quiet?(owner)
 
         values = nil
@@ -25,7 +25,7 @@ module Pipeloader
       # Arguments to load: they keep their order.
       class Steps < Array
         def <<(step)
-          step.pipeloader_reserve if GraphQL::Execution::LoadArgumentStep === step # rubocop:disable Style/CaseEquality
+          step.pipeloader_reserve if GraphQL::Execution::LoadArgumentStep === step
           super
         end
       end
@@ -38,7 +38,7 @@ module Pipeloader
     module StepPreparation
       def prepare_value(object, value, context: nil)
         loader = context&.dataloader
-        return super unless Loader === loader && loader.pipeloader_collects? # rubocop:disable Style/CaseEquality
+        return super unless Loader === loader && loader.pipeloader_collects?
 
         begin
           loader.pipeloader_do_collected if pipeloader_looks_inside?
@@ -71,7 +71,7 @@ module Pipeloader
     module StepInput
       def initialize(arguments, ruby_kwargs:, context:, defaults_used:)
         loader = context&.dataloader
-        if Loader === loader && context.types.arguments(self.class).any? { |argument| argument.prepare.is_a?(Symbol) } # rubocop:disable Style/CaseEquality
+        if Loader === loader && context.types.arguments(self.class).any? { |argument| argument.prepare.is_a?(Symbol) }
           loader.pipeloader_do_collected
         end
         super

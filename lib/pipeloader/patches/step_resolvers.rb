@@ -46,7 +46,7 @@ module Pipeloader
 
       def pipeloader_load(fiber)
         unloaded = @field_results.each_index.select do |index|
-          ActiveRecord::Relation === @field_results[index] && !@field_results[index].loaded? # rubocop:disable Style/CaseEquality
+          ActiveRecord::Relation === @field_results[index] && !@field_results[index].loaded?
         end
         pipeloader_load_ahead(unloaded.map { |index| @field_results[index] })
         fiber.side_by_side(unloaded) do |index|
@@ -60,7 +60,7 @@ module Pipeloader
 
       # Where they are all one association's.
       def pipeloader_load_ahead(lists)
-        return unless lists.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Value.plain?(it) } # rubocop:disable Style/CaseEquality
+        return unless lists.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Value.plain?(it) }
 
         reflections = lists.map { |it| it.proxy_association.reflection }.uniq(&:__id__)
         return unless reflections.one?

@@ -12,7 +12,7 @@ module Pipeloader
     # @param lookup [CalculationLookup]
     # @param plan [Plan] for no columns
     # @param coercion [Coercion] of what is calculated
-    def initialize(key, plain, reflection, lookup, index, plan, coercion) # rubocop:disable Metrics/ParameterLists
+    def initialize(key, plain, reflection, lookup, index, plan, coercion)
       super(key, plain, reflection, lookup, index, plan, nullable: true)
       @coercion = coercion
     end

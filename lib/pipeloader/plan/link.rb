@@ -17,7 +17,7 @@ module Pipeloader
     # @param index [Integer] of the owner's key in its rows
     # @param nullable [Boolean] whether the field may be null, where there is none
     # @param plain [PlainField, nil] of the owner's type; nil where graphql-ruby itself has come to it
-    def initialize(key, plain, reflection, lookup, index, plan, nullable:) # rubocop:disable Metrics/ParameterLists
+    def initialize(key, plain, reflection, lookup, index, plan, nullable:)
       @key = key
       @field = plain&.field
       @reflection = reflection

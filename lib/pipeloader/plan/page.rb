@@ -59,7 +59,7 @@ module Pipeloader
 
     # @param nodes [Plan]
     # @param entries [Array<Edges, Nodes, Info, Plan::Constant>] in the order of the response
-    def initialize(nodes, entries, fields, reasons = {}) # rubocop:disable Lint/MissingSuper
+    def initialize(nodes, entries, fields, reasons = {})
       @nodes = nodes
       @projection = nodes.projection
       @links = nodes.links

@@ -24,7 +24,7 @@ module Pipeloader
     #
     #: (ActiveModel::Type::Value) -> bool
     def self.known?(attribute)
-      attribute = attribute.__getobj__ if ActiveRecord::AttributeMethods::TimeZoneConversion::TimeZoneConverter === attribute # rubocop:disable Style/CaseEquality
+      attribute = attribute.__getobj__ if ActiveRecord::AttributeMethods::TimeZoneConversion::TimeZoneConverter === attribute
       KNOWN.include?(attribute.class.name)
     end
 

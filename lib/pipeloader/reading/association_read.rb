@@ -46,7 +46,7 @@ module Pipeloader
       end
     end
 
-    def initialize(sql, name, binds, preparable, allow_retry, dynamic) # rubocop:disable Metrics/ParameterLists
+    def initialize(sql, name, binds, preparable, allow_retry, dynamic)
       @sql = sql
       @name = name.freeze
       @binds = binds

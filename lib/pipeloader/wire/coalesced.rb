@@ -43,7 +43,7 @@ module Pipeloader
     # @param wrapped [Shape::Wrapped] them as one
     # @param name [String, nil] under which the server knows this one, or will; nil sends it unprepared
     # @param witness [Statement, nil] sent before this one, and described: whether +shape+ is right
-    def initialize(shape, parts, wrapped, name: nil, prepare: false, witness: nil) # rubocop:disable Metrics/ParameterLists
+    def initialize(shape, parts, wrapped, name: nil, prepare: false, witness: nil)
       super(wrapped, name: name, prepare: prepare)
       @witness = witness
       @shape = shape
