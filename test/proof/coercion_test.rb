@@ -32,8 +32,8 @@ class CoercionTest < UnitTest
 
   # Where graphql-ruby makes something of a value, and we leave it to do so: it may have asked the application (`type_error`).
   LEFT = {
-    GraphQL::Types::String => ["ü".encode("ISO-8859-1"), "abc".encode("UTF-16LE")],
-    GraphQL::Types::Float => [Float::NAN, Float::INFINITY, -Float::INFINITY, BigDecimal("NaN")] # (Before 2.6; since then it raises.)
+    GraphQL::Types::String => ->(value) { value.is_a?(String) && value.encoding != Encoding::UTF_8 && !value.ascii_only? },
+    GraphQL::Types::Float => ->(value) { value.respond_to?(:to_f) && !value.to_f.finite? } # (Before 2.6; since then it raises.)
   }.freeze
 
   SCHEMA = Class.new(GraphQL::Schema) do
@@ -56,7 +56,7 @@ class CoercionTest < UnitTest
         theirs, ours = outcome { type.coerce_result(value, context) }, outcome { Pipeloader::Coercion.new(type).of_attribute(value, context) }
         assert_includes [theirs, :unfit], ours, value.inspect
         refute_equal :raised, ours
-        left = LEFT.fetch(type, []).any? { |it| it.eql?(value) || (it.respond_to?(:nan?) && value.class == it.class && it.to_s == value.to_s) }
+        left = LEFT[type]&.call(value)
         assert_equal theirs, ours, value.inspect unless theirs == :raised || left
         ours != :unfit
       end
