@@ -30,6 +30,7 @@ module Pipeloader
       # @return [String, nil] why ActiveRecord can't find the association's model, or its keys; nil if it can
       def objection_to_target(reflection)
         reflection.check_validity!
+        reflection.klass unless reflection.polymorphic?
         nil
       rescue NameError, ActiveRecord::ActiveRecordError => e # graphql-ruby meets it where the association is read
         "`#{reflection.name}` can't be read: #{e.message.lines.first.chomp}"
