@@ -107,7 +107,7 @@ def planning(schema)
   node = DOCUMENT.definitions.first.selections.first
   relation = BroadRow.order(:id)
   plan = proc do
-    demand = Pipeloader::Demands.of(query).at(RowType, node.selections, node)
+    demand = Pipeloader::Operation.of(query).demands.at(RowType, node.selections, node)
     projection = demand.projection(BroadRow).for(relation)
     projection.narrow(relation.spawn).arel
   end

@@ -115,7 +115,6 @@ module Pipeloader
       run = @loader.pipeloader_run
       run.defer(owners)
       run.reserve(owners)
-      run.planned_loads.add_group(link.name, owners) if link.loads?
       group = link.is_a?(Preload) ? [] : @gathering[run] ||= []
       group << owners
       @loader.append_job { @loader.append_job { read(group, run) if owners.equal?(group.last) } }

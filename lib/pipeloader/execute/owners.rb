@@ -101,19 +101,11 @@ module Pipeloader
       @owners = owners
       @all = owners.dup
       @dynamic = nil
-      @indexed = 0
     end
 
     def add(owner)
       @owners << owner
       @all << owner
-    end
-
-    # @return [Job, nil] in which graphql-ruby comes to the field of +record+, if it is among these
-    def job_of(record)
-      @by_record ||= {}.compare_by_identity
-      @by_record[@all[@indexed].record] ||= @all[(@indexed += 1) - 1] while @indexed < @all.size
-      @by_record[record]&.job
     end
 
     # @return [Array<Job>] that may never be begun

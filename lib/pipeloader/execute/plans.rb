@@ -116,9 +116,7 @@ module Pipeloader
     def load_ahead(records, reflection, asker = Asker.current)
       return if (preload = preload(reflection)).nil? || in_transaction?(preload)
 
-      fiber = ResolverFiber.current
-      fiber.plans(reflection.name, records)
-      preload.load(fiber, records, asker)
+      preload.load(ResolverFiber.current, records, asker)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -181,9 +179,7 @@ module Pipeloader
       return unless associations.all? { |it| Value.readable_association?(it) }
       return unless (link = link(associations, type, selections, node))
 
-      fiber = ResolverFiber.current
-      fiber.plans(link.name, associations.map(&:owner))
-      Harvest.new(fiber, context).associations(link, associations)
+      Harvest.new(ResolverFiber.current, context).associations(link, associations)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end

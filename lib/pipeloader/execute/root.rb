@@ -21,10 +21,7 @@ module Pipeloader
         association = value.proxy_association
         return records(plan, association.target) if association.loaded?
 
-        return unless Value.plain?(value) && Value.readable_association?(association)
-
-        ResolverFiber.current.plans(association.reflection.name, [association.owner])
-        relation(plan, scope_of(association))
+        relation(plan, scope_of(association)) if Value.plain?(value) && Value.readable_association?(association)
       end
 
       # Errors of its blocks are graphql-ruby's to report.

@@ -11,6 +11,5 @@ module Pipeloader
     end
 
     def coalesces? = false
-    def as_planned(*) = false
   end
 end

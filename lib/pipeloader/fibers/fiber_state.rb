@@ -63,9 +63,6 @@ module Pipeloader
       @state.install(taken) unless shared? && @base.known.equal?(taken)
     end
 
-    # True if the fiber sees what +start+ says.
-    def sees?(start) = @start.equal?(start) && at_rest?
-
     # Yields where the fiber sees what +start+ says.
     def within(start, &block)
       outer, @pinned = @pinned, start
@@ -80,7 +77,7 @@ module Pipeloader
       settle_in(@base.known)
       yield
     ensure
-      @start, @state, @rest = own
+      @start, @state, @rest = own if own # an interrupt can come before
     end
 
     private

@@ -159,23 +159,6 @@ module Pipeloader
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
     end
 
-    # A plan reads the association +name+ of +records+ in place of this fiber's job.
-    def plans(name, records) = @run.planned_loads.add(name, records, job)
-
-    # Yields where this fiber sees what an earlier job has seen for which a plan reads that association, unless it sees the same.
-    #
-    # @return [Boolean] whether it has yielded
-    def as_planned(record, name, &block)
-      return false unless @run.planned_loads.of?(name) && (@run.assigned? || !@state.at_rest?) && job
-      return false unless (planned = @run.planned_loads.before(job, record, name))
-
-      start = @run.start_of(planned)
-      return false if @state.sees?(start)
-
-      away { @state.between_fibers { @state.within(start, &block) } }
-      true
-    end
-
     # A field's resolver has returned, so that no block of user code is open: siblings see what it has assigned before they go on.
     def settle = @state.settle(self)
 

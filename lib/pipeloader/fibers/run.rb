@@ -8,7 +8,7 @@ module Pipeloader
   # waits its *turn*: until no job is unfinished that a serial run would have come to before. Then it finds what it
   # would have found there. Fields that don't fail know nothing of this.
   class Run
-    attr_reader :response, :base, :field_positions, :planned_loads
+    attr_reader :response, :base, :field_positions
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
@@ -21,7 +21,6 @@ module Pipeloader
       @over = false
       @assignments = nil
       @steps = 0
-      @planned_loads = PlannedLoads.new
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered

@@ -28,7 +28,6 @@ module Pipeloader
     def many? = @lookup.many?
     def current? = @model.attribute_types.equal?(@types)
     def leads_back? = false
-    def loads? = true
     def databases = [@model]
 
     # True if whole rows are what is read for +record+.

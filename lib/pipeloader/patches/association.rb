@@ -42,16 +42,8 @@ module Pipeloader
       end
 
       # Whoever asks while another fiber loads, waits: `size`, `empty?`, `ids` and the readers all ask this first.
-      #
-      # Where a plan has read it for an earlier field, it is loaded as that field saw it.
       def loaded?
         @pipeloader_flight&.await
-        super || pipeloader_load_planned
-      end
-
-      # `object.comments.reload`, `reload_author`: what a plan has read doesn't count any more.
-      def reload(force = false)
-        @pipeloader_reloaded = true if force && ResolverFiber.current
         super
       end
 
@@ -69,14 +61,6 @@ module Pipeloader
       end
 
       private
-
-      # @return [Boolean] whether it is loaded now
-      def pipeloader_load_planned
-        fiber = Thread.current[ResolverFiber::KEY]
-        return false if fiber.nil? || @pipeloader_reloaded
-
-        fiber.as_planned(owner, reflection.name) { load_target }
-      end
 
       def pipeloader_target(records) = records.first
 

@@ -33,9 +33,6 @@ module Pipeloader
 
     def many? = @many
 
-    # True if graphql-ruby alone would load the association itself.
-    def loads? = @lookup.instance_of?(Lookup)
-
     # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
