@@ -114,9 +114,8 @@ module Pipeloader
     #
     # @param reflection [ActiveRecord::Reflection::AbstractReflection]
     def load_ahead(records, reflection, asker = Asker.current)
-      return if (preload = preload(reflection)).nil? || in_transaction?(preload)
-
-      preload.load(ResolverFiber.current, records, asker)
+      preload = preload(reflection)
+      preload.load(ResolverFiber.current, records, asker) if preload && !in_transaction?(preload)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end

@@ -80,7 +80,7 @@ module Pipeloader
       return if !allowed? || @response.in_new_transaction?
 
       @waiting_for = pilot
-      let_others_go_on(PATIENCE) { flight.landed? }
+      let_others_go_on { flight.landed? }
     ensure
       @waiting_for = nil
     end

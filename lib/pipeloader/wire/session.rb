@@ -46,7 +46,7 @@ module Pipeloader
     # The first burst that this thread gathers.
     #
     #: () -> Burst?
-    def gathered_here = (@gathering.find(&:gathered_here?) unless @gathering.empty?)
+    def gathered_here = (@gathering.find(&:gathered_here?) if gathering?)
 
     def gathering? = !@gathering.empty?
 
