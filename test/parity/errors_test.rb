@@ -292,7 +292,7 @@ class ErrorsTest < AnswerTest
   # the transaction has ended with the level before.
   def test_in_a_transaction_deeper_reads_of_an_earlier_field_are_lost
     query = "{ comments { body post { title } } failingSql }"
-    plain, piped = Schemas.pair.map { |schema| in_rolled_back_transaction { schema.execute(query).to_h } }
+    plain, piped = Schemas.pair.map { |schema| rolled_back { schema.execute(query).to_h } }
     assert_equal [%w[failingSql]], (plain["errors"].map { |error| error["path"] })
     assert_equal [*Array.new(40) { |index| ["comments", index, "post"] }, %w[failingSql]], (piped["errors"].map { |error| error["path"] })
     assert_equal 40, piped["errors"].count { |error| error["message"].include?("current transaction is aborted") }
@@ -374,7 +374,7 @@ class ErrorsTest < AnswerTest
   end
 
   def escaping_in_a_transaction(schema, query)
-    in_rolled_back_transaction do
+    rolled_back do
       schema.execute(query)
       flunk "nothing left #{query}"
     rescue StandardError => e
@@ -383,17 +383,8 @@ class ErrorsTest < AnswerTest
   end
 
   def assert_same_answer_in_a_transaction(query)
-    plain, piped = Schemas.pair.map { |schema| in_rolled_back_transaction { schema.execute(query).to_h } }
+    plain, piped = Schemas.pair.map { |schema| rolled_back { schema.execute(query).to_h } }
     assert_equal JSON.generate(plain), JSON.generate(piped)
     piped
-  end
-
-  def in_rolled_back_transaction
-    result = nil
-    ActiveRecord::Base.transaction do
-      result = yield
-      raise ActiveRecord::Rollback
-    end
-    result
   end
 end

@@ -73,13 +73,4 @@ class RandomCase < PipeloaderTest
      connection.raw_connection.pipeline_status, connection.raw_connection.transaction_status, Post.count, Tag.count,
      ActiveRecord::Base.connection_pool.stat.slice(:busy, :dead)]
   end
-
-  def in_transaction
-    result = nil
-    ActiveRecord::Base.transaction do
-      result = yield
-      raise ActiveRecord::Rollback
-    end
-    result
-  end
 end

@@ -147,7 +147,7 @@ class RandomProgramsTest < RandomCase
   end
 
   def test_programs_in_a_transaction
-    each_round { |random| assert_same_programs(random, failing: false) { |run| in_transaction { run.call } } }
+    each_round { |random| assert_same_programs(random, failing: false) { |run| rolled_back { run.call } } }
   end
 
   def test_programs_under_fiber_isolation

@@ -184,7 +184,7 @@ class RandomTest < RandomCase
   def test_plans_in_other_surroundings
     each_round do |random|
       schemas = with_plans.sample(random: random)
-      around = [->(run) { in_transaction(&run) }, QUERY_CACHE, ->(run) { Post.where(id: ..7).scoping(&run) }].sample(random: random)
+      around = [->(run) { rolled_back(&run) }, QUERY_CACHE, ->(run) { Post.where(id: ..7).scoping(&run) }].sample(random: random)
       assert_query(random, schemas, trips: false, without: /failing/, around: around)
     end
   end
@@ -212,7 +212,7 @@ class RandomTest < RandomCase
       options = writer.document("mutation", "{ #{fields.join(" ")} }")
       runs = pair.map do |it|
         lambda do
-          in_transaction do
+          rolled_back do
             Comment.connection.execute("SELECT setval('comments_id_seq', 1000)")
             [it.execute(options[:query], variables: options[:variables].dup).to_h, Comment.order(:id).pluck(:id, :body), Post.order(:id).pluck(:likes)]
           end
@@ -224,7 +224,7 @@ class RandomTest < RandomCase
 
   # Only queries without a failing read: one would end the transaction for the others, and which those are depends on the order.
   def test_queries_in_a_transaction
-    each_round { |random| assert_query(random, pair, without: /failing/, around: ->(run) { in_transaction(&run) }) }
+    each_round { |random| assert_query(random, pair, without: /failing/, around: ->(run) { rolled_back(&run) }) }
   end
 
   private

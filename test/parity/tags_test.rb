@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/pages"
+require_relative "../support/query_log_tags"
 
 # Under whose name a read is logged: as query log tags say it, and to those who ask GraphQL::Current when they hear of it.
 class TagsTest < PlanTest
@@ -161,17 +162,9 @@ class TagsTest < PlanTest
            current_dataloader_source: -> { GraphQL::Current.dataloader_source_class },
            source_location: SOURCE }.freeze
 
-  def setup
-    @before = ActiveRecord::QueryLogs.tags
-    ActiveRecord::QueryLogs.tags = [TAGS]
-    ActiveRecord.query_transformers << ActiveRecord::QueryLogs
-  end
+  include QueryLogTags
 
-  def teardown
-    super
-    ActiveRecord.query_transformers.delete(ActiveRecord::QueryLogs)
-    ActiveRecord::QueryLogs.tags = @before
-  end
+  def log_tags = [TAGS]
 
   def pair(pipeloader: {}, dataloader: GraphQL::Dataloader, &block)
     make(query: QueryType, pipeloader: pipeloader) do

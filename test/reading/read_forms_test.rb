@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../support/query_log_tags"
 require_relative "read_forms_case"
 
 class ReadFormsTest < ReadFormsCase
@@ -90,17 +91,9 @@ end
 
 # What QueryLogs says of a read is what its own field has set, on the wire as in the event.
 class ReadFormsWithQueryLogsTest < ReadFormsCase
-  def setup
-    @before = ActiveRecord::QueryLogs.tags
-    ActiveRecord::QueryLogs.tags = [{ field: ->(context) { context[:field] } }]
-    ActiveRecord.query_transformers << ActiveRecord::QueryLogs
-  end
+  include QueryLogTags
 
-  def teardown
-    super
-    ActiveRecord.query_transformers.delete(ActiveRecord::QueryLogs)
-    ActiveRecord::QueryLogs.tags = @before
-  end
+  def log_tags = [{ field: ->(context) { context[:field] } }]
 
   def test_tags_of_each_field
     sent = []

@@ -52,4 +52,16 @@ class PipeloaderTest < UnitTest
   # Before bursts are counted: a new connection's first alias asks the server how long names may be, and takes along what is
   # gathered. (Which test finds the connection new, is chance.)
   def take_first_alias = ActiveRecord::Base.with_connection(&:table_alias_length)
+
+  # Runs the block in a transaction, of which nothing stays.
+  #
+  # @return what the block returns
+  def rolled_back(model = ActiveRecord::Base)
+    result = nil
+    model.transaction do
+      result = yield
+      raise ActiveRecord::Rollback
+    end
+    result
+  end
 end

@@ -232,15 +232,7 @@ class WireCase < PipeloaderTest
 
   # -- transactions and tables -----------------------------------------------------------------------------------------
 
-  # Runs the block in a transaction, of which nothing stays.
-  def rolled_back
-    result = nil
-    Gated.transaction do
-      result = yield
-      raise ActiveRecord::Rollback
-    end
-    result
-  end
+  def rolled_back(model = Gated) = super
 
   def rolled_back_if(really, &block) = really ? rolled_back(&block) : yield
 
