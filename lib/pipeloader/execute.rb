@@ -2,16 +2,16 @@
 
 # Executes plans: a root's value becomes rows, their keys the next level's, and all rows their part of the response.
 #
-# In: a plan, and what a resolver has returned. Out: Hashes and Arrays of the response, or Unfit where graphql-ruby is to do it.
-# Called by: the patches of graphql-ruby's engines.
+# In: a plan, and what a resolver has returned. Out: Hashes and Arrays of the response, or DoesNotFit where graphql-ruby is to do
+# it. Called by: the patches of graphql-ruby's engines.
 
 require "pipeloader/execute/field_trace"
-require "pipeloader/execute/root"
-require "pipeloader/execute/branch"
-require "pipeloader/execute/harvest"
+require "pipeloader/execute/root_value"
+require "pipeloader/execute/frame"
+require "pipeloader/execute/executor"
 require "pipeloader/execute/plans"
-require "pipeloader/execute/cohort"
-require "pipeloader/execute/place"
-require "pipeloader/execute/seats"
-require "pipeloader/execute/cohorts"
-require "pipeloader/execute/owners"
+require "pipeloader/execute/object_list"
+require "pipeloader/execute/object_place"
+require "pipeloader/execute/object_maker"
+require "pipeloader/execute/object_lists"
+require "pipeloader/execute/association_requests"

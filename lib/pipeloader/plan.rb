@@ -2,20 +2,20 @@
 
 # The analysis of a document, once per operation: which subtrees are plain, and how rows become their part of the response.
 #
-# In: an operation's selections, and proofs. Out: a Plan, a Partial (an object of which some fields are plain), or why there is
-# none. Called by: the executing room and `Pipeloader.explain`.
+# In: an operation's selections, and proofs. Out: a Plan; a PartialPlan, for an object of which some fields are plain; or why
+# there is none. Called by: the executing room and `Pipeloader.explain`.
 
 require "pipeloader/plan/operation"
 require "pipeloader/plan/kept_operations"
 require "pipeloader/plan/link"
 require "pipeloader/plan/calculation"
 require "pipeloader/plan/plan"
-require "pipeloader/plan/builder"
-require "pipeloader/plan/page"
+require "pipeloader/plan/compiler"
+require "pipeloader/plan/connection_plan"
 require "pipeloader/plan/keyed"
 require "pipeloader/plan/resolver_call"
 require "pipeloader/plan/attribute"
-require "pipeloader/plan/partial"
+require "pipeloader/plan/partial_plan"
 require "pipeloader/plan/proofs"
 require "pipeloader/plan/link_proofs"
 require "pipeloader/plan/planner"

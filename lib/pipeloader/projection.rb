@@ -7,7 +7,7 @@
 
 require "pipeloader/projection/demands"
 require "pipeloader/projection/demand"
-require "pipeloader/projection/reach"
+require "pipeloader/projection/model_demand"
 require "pipeloader/projection/projection"
 require "pipeloader/projection/partial_rows"
 require "pipeloader/projection/partial_row"

@@ -6,9 +6,9 @@
 # In: classes of the application. Out: proofs, each of which holds until the method that it is of is defined anew; or an
 # objection in words, which `Pipeloader.explain` shows. Called by: projection, plan and the keyed look-ups.
 
-require "pipeloader/proof/host"
+require "pipeloader/proof/provenance"
 require "pipeloader/proof/chain"
-require "pipeloader/proof/instructions"
+require "pipeloader/proof/bytecode"
 require "pipeloader/proof/delegation"
 require "pipeloader/proof/formula"
 require "pipeloader/proof/field_arguments"

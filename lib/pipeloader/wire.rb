@@ -13,7 +13,7 @@ require "pipeloader/wire/result_sizes"
 require "pipeloader/wire/learned"
 require "pipeloader/wire/burst"
 require "pipeloader/wire/level"
-require "pipeloader/wire/hold"
+require "pipeloader/wire/connection_lease"
 
 # PostgreSQL's alone.
 ActiveSupport.on_load(:active_record_postgresqladapter) do
@@ -23,7 +23,7 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/wire/coalescing"
   require "pipeloader/wire/coalesced"
   require "pipeloader/wire/slice"
-  require "pipeloader/wire/exemplar"
+  require "pipeloader/wire/result_template"
   require "pipeloader/wire/cancel_request"
   require "pipeloader/wire/schedule"
   require "pipeloader/wire/pipeline"

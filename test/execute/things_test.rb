@@ -129,7 +129,7 @@ class ThingsTest < PlanTest
   def pair(list, &block)
     schemas({ nodes: [[Node], -> { list }] }) do
       lazy_resolve(Later, :get)
-      use GraphQL::Dataloader if GraphQL::VERSION.start_with?("2.5.") # (as in CohortsTest)
+      use GraphQL::Dataloader if GraphQL::VERSION.start_with?("2.5.") # (as in ObjectListsTest)
       class_eval(&block) if block
     end
   end

@@ -52,7 +52,7 @@ class OperationTest < ProjectionCase
     document = GraphQL.parse("{ works { title writer { name } } }")
     execute(nil, document: document)
     made = 0
-    counter = TracePoint.new(:call) { |point| made += 1 if point.method_id == :initialize && [Pipeloader::Reach, Pipeloader::Footprint, Pipeloader::Demand].include?(point.defined_class) }
+    counter = TracePoint.new(:call) { |point| made += 1 if point.method_id == :initialize && [Pipeloader::ModelDemand, Pipeloader::Footprint, Pipeloader::Demand].include?(point.defined_class) }
     counter.enable { execute(nil, document: document) }
     assert_equal 0, made
   end

@@ -47,7 +47,7 @@ class CoercionTest < UnitTest
   def outcome
     yield.then { |value| [value.class, value.inspect, (value.encoding if value.is_a?(String))] }
   rescue StandardError => e
-    e.is_a?(Pipeloader::Unfit) ? :unfit : :raised
+    e.is_a?(Pipeloader::DoesNotFit) ? :unfit : :raised
   end
 
   TYPES.each do |type|
@@ -75,7 +75,7 @@ class CoercionTest < UnitTest
   each_case(WRAPPED, "wrapped") do |type, value, expected|
     made = begin
       Pipeloader::Coercion.new(type).of_attribute(value, context)
-    rescue Pipeloader::Unfit
+    rescue Pipeloader::DoesNotFit
       :unfit
     end
     expected.nil? ? assert_nil(made) : assert_equal(expected, made)
@@ -94,7 +94,7 @@ class CoercionTest < UnitTest
   each_case(CAST, "cast") do |attribute, type, value, expected|
     made = begin
       Pipeloader::Coercion.new(type, attribute).call(value, context)
-    rescue Pipeloader::Unfit
+    rescue Pipeloader::DoesNotFit
       :unfit
     end
     assert_equal expected, made
@@ -104,7 +104,7 @@ class CoercionTest < UnitTest
   def test_verdict
     error = StandardError.new("from elsewhere")
     assert_same error, Pipeloader::Coercion.verdict(error) { 1 }
-    assert_kind_of(Pipeloader::Unfit, Pipeloader::Coercion.verdict(error) { raise "again" })
+    assert_kind_of(Pipeloader::DoesNotFit, Pipeloader::Coercion.verdict(error) { raise "again" })
   end
 
   def test_objections

@@ -421,7 +421,7 @@ class FormulasTest < PlanTest
   def test_interrupted
     formula = Pipeloader::Formula.of_type(type("Thing") { def it = object.name.strip }, :it)
     assert_equal "x", formula.call([" x "])
-    assert_raises(Pipeloader::Unfit) { formula.call([nil]) }
+    assert_raises(Pipeloader::DoesNotFit) { formula.call([nil]) }
     struck = Object.new.tap { |it| def it.strip = (@struck ||= false) ? "x" : (@struck = true) && raise(ArgumentError, "struck") }
     assert_raises(ArgumentError) { formula.call([struck]) }
   end

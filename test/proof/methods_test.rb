@@ -96,7 +96,7 @@ class MethodsTest < UnitTest
     given = chain.with({ to: +"y" }).calls.last.keywords
     assert_equal({ body: %w[x y] }, given)
     assert_equal [true, true, true, false], [given.frozen?, given[:body].frozen?, *given[:body].map(&:frozen?)]
-    assert_raises(Pipeloader::Unfit) { chain.with({}) }
+    assert_raises(Pipeloader::DoesNotFit) { chain.with({}) }
   end
 
   class Own < GraphQL::Schema::Object
@@ -113,7 +113,7 @@ class MethodsTest < UnitTest
   }.freeze
 
   each_case(HOSTS, "host") do |method, expected|
-    host = Pipeloader::Host
+    host = Pipeloader::Provenance
     assert_equal expected, [host.graphql?(method), host.active_record?(method), host.graphql_alone?(method), host.active_record_alone?(method)]
   end
 
@@ -121,19 +121,19 @@ class MethodsTest < UnitTest
   def test_methods_behind
     own = Class.new { def it = 1 }
     theirs = Class.new(own) { class_eval("def it = super", GraphQL::Schema.method(:execute).source_location.first, 1) }.instance_method(:it)
-    assert_equal [true, false], [Pipeloader::Host.graphql?(theirs), Pipeloader::Host.graphql_alone?(theirs)]
+    assert_equal [true, false], [Pipeloader::Provenance.graphql?(theirs), Pipeloader::Provenance.graphql_alone?(theirs)]
   end
 
   def test_methods_of_ruby
     squeeze = String.instance_method(:squeeze)
-    assert_equal [true, true], [squeeze, String.instance_method(:truncate)].map { |method| Pipeloader::Host.core_alone?(method) }
-    refute Pipeloader::Host.core_alone?(Class.new(String) { def squeeze(*) = super }.instance_method(:squeeze))
+    assert_equal [true, true], [squeeze, String.instance_method(:truncate)].map { |method| Pipeloader::Provenance.core_alone?(method) }
+    refute Pipeloader::Provenance.core_alone?(Class.new(String) { def squeeze(*) = super }.instance_method(:squeeze))
   end
 
   # An application's own constant isn't Ruby's, whatever its name is.
   def test_rubys_constants
-    assert_nil Pipeloader::Host.rubys(:MethodsTest)
-    assert_nil Pipeloader::Host.rubys(:NoSuchThing)
-    assert_same Comparable, Pipeloader::Host.rubys(:Comparable)
+    assert_nil Pipeloader::Provenance.rubys(:MethodsTest)
+    assert_nil Pipeloader::Provenance.rubys(:NoSuchThing)
+    assert_same Comparable, Pipeloader::Provenance.rubys(:Comparable)
   end
 end

@@ -16,7 +16,7 @@ module Pipeloader
   class UnknownColumnError < Error; end
 
   # A value that a Plan has no place for (a null where the field has none, a number out of range): never seen outside.
-  class Unfit < Error; end
+  class DoesNotFit < Error; end
 
   # A column that a projection had left out was read after its row had been deleted. Raised by the attribute's reader.
   class RowGoneError < Error; end

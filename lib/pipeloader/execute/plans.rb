@@ -4,7 +4,7 @@ module Pipeloader
   # The Plans of one Operation: one for each place of the document, and model whose records come there.
   class Plans
     # Errors from casting or from the server. The plan gives up, so that graphql-ruby meets and reports them.
-    FORESEEN = [Unfit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
+    FORESEEN = [DoesNotFit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
 
     class << self
       # @param query [GraphQL::Query]
@@ -30,7 +30,7 @@ module Pipeloader
       @operation = operation
       # {place => {type => {model => Plan, or why there is none}}}; several types where a place is in a fragment on an interface
       @places = {}
-      @partials = {} # {place => {type => {model => Partial}}}
+      @partials = {} # {place => {type => {model => PartialPlan}}}
       @preloads = {}.compare_by_identity # {reflection => Preload; nil where there is none}
       @associations = {} # {[type, field, model] => reflection; nil where the field gives no association}
     end
@@ -45,7 +45,7 @@ module Pipeloader
       return if list == (connection || ActiveRecord::Base === value) || !(model = Value.model(value))
       return unless (plan = at(Types.item(type), selections, node, model)) && plan.connection? == connection
 
-      trees = Harvest.new(ResolverFiber.current, context).call(plan, value)
+      trees = Executor.new(ResolverFiber.current, context).call(plan, value)
       list || connection || trees.nil? ? trees : trees.first
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -53,10 +53,10 @@ module Pipeloader
 
     # The plan's part of a connection, whose rest is graphql-ruby's.
     #
-    # @param page [Page]
+    # @param page [ConnectionPlan]
     # @return [Hash, nil] as #grow
     def grow_page(page, connection, context)
-      Harvest.new(ResolverFiber.current, context).call(page, connection)
+      Executor.new(ResolverFiber.current, context).call(page, connection)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -71,22 +71,22 @@ module Pipeloader
       return unless type.list? && Value.things(value, @operation.schema) && FieldTrace.of(context.query).nil?
 
       write_things(value, Types.nullable(type.of_type), selections, node, context)
-    rescue Unfit
+    rescue DoesNotFit
       nil
     end
 
     # @param things what may be an Array of them
     # @param type [Class, GraphQL::Schema::Wrapper] of each
     # @return [Array<Hash>]
-    # @raise [Unfit]
+    # @raise [DoesNotFit]
     def write_things(things, type, selections, node, context)
-      model = Value.things(things, @operation.schema) || raise(Unfit)
+      model = Value.things(things, @operation.schema) || raise(DoesNotFit)
       plan = look(@places, type, selections, node, model) { plan_for(type, selections, model) }
-      raise Unfit unless plan.is_a?(Plan)
-      raise Unfit unless things.all? { |it| Value.just?(it, model) }
+      raise DoesNotFit unless plan.is_a?(Plan)
+      raise DoesNotFit unless things.all? { |it| Value.just?(it, model) }
 
       plan.use(context)
-      Branch.of(plan, things, coerced: false).build(context)
+      Frame.of(plan, things, coerced: false).build(context)
     end
 
     # As #grow for each of +values+, which are one field's; their reads share a burst.
@@ -100,7 +100,7 @@ module Pipeloader
 
     # The plain part of an object's selections.
     #
-    # @return [Partial, nil] nil if nothing is
+    # @return [PartialPlan, nil] nil if nothing is
     def partial(type, selections, node, model)
       partial = look(@partials, type, selections, node, model) do
         planner(type, model, PartialPlanner).partial(type, selections, model)
@@ -152,7 +152,7 @@ module Pipeloader
       [@places, @partials].flat_map { |known| known.fetch(place, {}).keys }.uniq
     end
 
-    # @return [Array<Partial>] for each model whose records came there
+    # @return [Array<PartialPlan>] for each model whose records came there
     def partials(type, selections, node)
       @partials.dig(@operation.place(selections, node), type)&.values || []
     end
@@ -178,7 +178,7 @@ module Pipeloader
       return unless associations.all? { |it| Value.readable_association?(it) }
       return unless (link = link(associations, type, selections, node))
 
-      Harvest.new(ResolverFiber.current, context).associations(link, associations)
+      Executor.new(ResolverFiber.current, context).associations(link, associations)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end

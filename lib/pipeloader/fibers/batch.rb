@@ -38,7 +38,7 @@ module Pipeloader
       begin
         @outcome = Outcome.of { @asker.read { @lookup.call(@keys.uniq) } }
       ensure # struck (a timeout): the others, who would wait for ever, do without their plans
-        @outcome ||= Outcome.new(nil, Unfit.new)
+        @outcome ||= Outcome.new(nil, DoesNotFit.new)
       end
     end
 

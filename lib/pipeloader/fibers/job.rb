@@ -72,7 +72,7 @@ module Pipeloader
     # There is nothing to be done.
     def drop = @work = nil
 
-    # As that of an Owner, which makes it when it's asked.
+    # As that of an AssociationRequest, which makes it when it's asked.
     def job = self
 
     def reserved = [self]

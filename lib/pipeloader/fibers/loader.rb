@@ -130,10 +130,10 @@ module Pipeloader
     # The rest of what stands for several jobs, which this fiber is about to begin with.
     #
     #: (Job::Several) -> void
-    def pipeloader_leave(cohort) = @pending_jobs.unshift(cohort)
+    def pipeloader_leave(objects) = @pending_jobs.unshift(objects)
 
     # True if what stands for several jobs may be queued.
-    def pipeloader_takes_cohorts? = pipeloader_queues? && !@pipeloader_run.failing?
+    def pipeloader_takes_object_lists? = pipeloader_queues? && !@pipeloader_run.failing?
 
     # A job that is in its place, and not to be begun as yet: it will be appended, or released.
     #
@@ -205,7 +205,7 @@ module Pipeloader
 
     def pipeloader_queue = pipeloader_queues? ? @pending_jobs : NO_JOBS
 
-    # (Those of cohorts are on their own from now on: a field has failed, and each may have to wait for its turn.)
+    # (Those of ObjectLists are on their own from now on: a field has failed, and each may have to wait for its turn.)
     def pipeloader_queued_jobs
       queue = pipeloader_queue
       queue.replace(queue.flat_map { |job| job.is_a?(Job::Several) ? job.jobs : [job] }) if queue.any?(Job::Several)

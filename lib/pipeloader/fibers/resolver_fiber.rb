@@ -34,8 +34,8 @@ module Pipeloader
 
     attr_reader :loader, :response, :parking, :delivery
 
-    # The job that this fiber is at. (A cohort's are made when somebody asks.)
-    def job = @job ||= @cohort&.job(@member, @step)
+    # The job that this fiber is at. One of an ObjectList's is made when somebody asks.
+    def job = @job ||= @objects&.job(@member, @step)
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
@@ -47,7 +47,7 @@ module Pipeloader
       FieldPosition.adopt(@run.field_positions)
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
-      @job = @cohort = nil
+      @job = @objects = nil
       @jobs = @uncoalesced = 0
     end
 
@@ -60,7 +60,7 @@ module Pipeloader
     # @return [Job, nil] the outer job
     def begin_job(job)
       @run.step
-      outer, @job, @cohort = self.job, job, nil
+      outer, @job, @objects = self.job, job, nil
       start_afresh if (@jobs += 1) == 1
       outer
     end
@@ -71,20 +71,20 @@ module Pipeloader
       @job = outer
     end
 
-    # Yields, to go through a cohort, by one step after the other.
+    # Yields, to go through an ObjectList one step after the other.
     def go_through
       outer = job
       @jobs += 1
       yield
     ensure
       @jobs -= 1
-      @job, @cohort = outer, nil
+      @job, @objects = outer, nil
     end
 
-    # As #begin_job, of a cohort's next one.
-    def begin_step(cohort, member, step)
+    # As #begin_job, of an ObjectList's next step.
+    def begin_step(objects, member, step)
       @run.step
-      @job, @cohort, @member, @step = nil, cohort, member, step
+      @job, @objects, @member, @step = nil, objects, member, step
       start_afresh
     end
 
@@ -93,7 +93,7 @@ module Pipeloader
       @run.step
       @state.leave(self, quiet)
       @job&.drop
-      @job = @cohort = nil
+      @job = @objects = nil
     end
 
     # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits

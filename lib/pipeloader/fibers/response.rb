@@ -45,7 +45,7 @@ module Pipeloader
       @one_by_one = queries.size > 1 && queries.grep(GraphQL::Query).any?(&:mutation?)
       @transactions = {}.compare_by_identity # {adapter => how many were open before}
       @locked = []
-      @holds = {}.compare_by_identity # {pool => Hold}
+      @leases = {}.compare_by_identity # {pool => ConnectionLease}
       @leased_before = {}.compare_by_identity
       @query_caches = []
       @position = 0
@@ -97,16 +97,16 @@ module Pipeloader
 
     # Yields the pool's connection for +fiber+ to use.
     def holding(pool, fiber, &block)
-      (@holds[pool] ||= hold(pool)).during(fiber, self, &block)
+      (@leases[pool] ||= lease(pool)).during(fiber, self, &block)
     end
 
-    def others_hold?(fiber) = @holds.each_value.any? { |hold| hold.others_inside?(fiber) }
+    def others_hold?(fiber) = @leases.each_value.any? { |lease| lease.others_inside?(fiber) }
 
     def count(burst) = @counters.count(burst)
 
     def close
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if adapter.respond_to?(:pipeloader_session) }
-      @holds.each_value(&:release)
+      @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
     end
 
@@ -116,9 +116,9 @@ module Pipeloader
     def pinned?(adapter) = adapter.pool.instance_variable_get(:@pinned_connection).equal?(adapter)
 
     # (One that a resolver has made, is first seen here.)
-    def hold(pool)
+    def lease(pool)
       pool.pipeloader_refuse_unsupported
-      Hold.new(pool, @leased_before.key?(pool))
+      ConnectionLease.new(pool, @leased_before.key?(pool))
     end
 
     def lock(adapter)

@@ -25,7 +25,7 @@ module Pipeloader
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
       @awaited = {}.compare_by_identity # [Batch]s that fibers wait for
-      @deferred = {}.compare_by_identity # Owners that are being gathered
+      @deferred = {}.compare_by_identity # AssociationRequests that are being gathered
     end
 
     # It has ended, if by an exception then with fibers that nobody will wake. What was assigned is seen by the code behind it.
@@ -108,7 +108,7 @@ module Pipeloader
 
     # Takes note of what is asked for, and will be read when more has come to it.
     #
-    # @param owners [Owners]
+    # @param owners [AssociationRequests]
     def defer(owners) = @deferred[owners] = true
 
     # They are being read.

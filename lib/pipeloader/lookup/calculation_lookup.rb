@@ -43,7 +43,7 @@ module Pipeloader
 
     # (SQL may say more than one: `sum("likes), max(likes")`. The last is the owner's key.)
     def value(rows)
-      rows.empty? || rows.first.size == 2 ? rows.first&.first : raise(Unfit)
+      rows.empty? || rows.first.size == 2 ? rows.first&.first : raise(DoesNotFit)
     end
 
     def ends?(call) = ENDS[call.name]&.cover?(call.arguments.size) && (call.name == :exists? || call.keywords.empty?)
@@ -69,6 +69,6 @@ module Pipeloader
     end
 
     def fits?(relation) = simple?(relation)
-    def ask(relation) = Sketch.of { @last.on(relation) }
+    def ask(relation) = DryRun.of { @last.on(relation) }
   end
 end

@@ -71,7 +71,7 @@ module Pipeloader
 
     def query?(name) = QUERIES.include?(name) || scope?(name)
     def inside = @last ? INSIDE : []
-    def host?(type, name) = Host.active_record_alone?(type.instance_method(name))
+    def host?(type, name) = Provenance.active_record_alone?(type.instance_method(name))
 
     # One that is declared by `scope`.
     def scope?(name) = @model.respond_to?(name) && @model.method(name).source_location&.first == SCOPES
@@ -116,13 +116,13 @@ module Pipeloader
     def asked_of(relation)
       relation.proxy_association.owner = Unknown.new
       asked = nil
-      asked unless Sketch.of { asked = @queries.inject(relation) { |it, call| call.on(it) } }
+      asked unless DryRun.of { asked = @queries.inject(relation) { |it, call| call.on(it) } }
     end
 
     # Stands for the owner.
     class Unknown < BasicObject
       %i[! != == equal?].each { |name| undef_method name }
-      def method_missing(*) = ::Kernel.raise(Unfit)
+      def method_missing(*) = ::Kernel.raise(DoesNotFit)
     end
     private_constant :Unknown
 
@@ -131,7 +131,7 @@ module Pipeloader
       return @projection.narrow(relation).arel unless @last
       return if @last.name == :last && (relation.limit_value || relation.offset_value) # (loads all that)
 
-      Sketch.of { @last.on(@projection.narrow(relation)) }
+      DryRun.of { @last.on(@projection.narrow(relation)) }
     end
 
     def fits?(relation) = simple?(relation) && @projection.narrows?(relation)
@@ -142,7 +142,7 @@ module Pipeloader
     end
 
     def compile(arel, connection)
-      super.tap { |sql, _| raise Unfit unless Read.pure_text?(sql) }
+      super.tap { |sql, _| raise DoesNotFit unless Read.pure_text?(sql) }
     end
   end
 end

@@ -97,7 +97,7 @@ module Pipeloader
     # True if its keys are of the type that they were of.
     def current? = @type == Lookup.key_type(@reflection)
 
-    # True if the association brings what is to be looked up. (Where its scopes say something else one day, it's Unfit.)
+    # True if the association brings what is to be looked up. (Where its scopes say something else one day, it's DoesNotFit.)
     def narrows? = @narrows ||= !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
 
     # @return [Lookup] itself, with the arguments that a query gives, if it has any
@@ -187,7 +187,7 @@ module Pipeloader
       statement = by_key?(said) ? for_keys(connection) : for_each_key(connection)
       keep(said, statement) if statement.constant? && said.eql?(said(connection))
       statement
-    rescue ActiveRecord::ActiveRecordError, Unfit
+    rescue ActiveRecord::ActiveRecordError, DoesNotFit
       raise
     rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
       raise Coercion.verdict(e) { [said(connection), arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new))] }
@@ -205,12 +205,12 @@ module Pipeloader
     end
 
     def for_each_key(connection)
-      arel = arel_of(relation_with(key = ActiveRecord::StatementCache::Substitute.new)) || raise(Unfit)
+      arel = arel_of(relation_with(key = ActiveRecord::StatementCache::Substitute.new)) || raise(DoesNotFit)
       sql, binds, preparable = compile(arel, connection)
-      raise Unfit if Shape.alone?(sql)
+      raise DoesNotFit if Shape.alone?(sql)
 
       at, more = binds.each_index.select { |index| binds[index].respond_to?(:value) && binds[index].value.equal?(key) }
-      raise Unfit if at.nil? || more # its scope has unscoped it, or asks for it besides
+      raise DoesNotFit if at.nil? || more # its scope has unscoped it, or asks for it besides
 
       others = binds.reject.with_index { |_, index| index == at }.map { |bind| bind.is_a?(String) ? bind.dup.freeze : bind }
       Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), others, preparable || prepares?(sql), -1)

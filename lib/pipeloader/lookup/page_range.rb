@@ -8,7 +8,7 @@ module Pipeloader
   PageRange = Struct.new(:offset, :most) do
     class << self
       # @yieldreturn [GraphQL::Pagination::ActiveRecordRelationConnection]
-      # @return [PageRange] raises Unfit for one that is read from its end, is empty, or begins nowhere
+      # @return [PageRange] raises DoesNotFit for one that is read from its end, is empty, or begins nowhere
       def of(&connection)
         cut(connection.call)
       rescue StandardError => e # of a cursor, or the application's, which may say how long a page is
@@ -20,8 +20,8 @@ module Pipeloader
       def cut(connection)
         after, most = connection.send(:after_offset), connection.first
         backwards = connection.last || connection.before
-        raise Unfit if !Value.connection?(connection) || backwards || after&.<=(0)
-        raise Unfit unless most.nil? || (most.is_a?(Integer) && most.positive?)
+        raise DoesNotFit if !Value.connection?(connection) || backwards || after&.<=(0)
+        raise DoesNotFit unless most.nil? || (most.is_a?(Integer) && most.positive?)
 
         new(after || 0, most)
       end

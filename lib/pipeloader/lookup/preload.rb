@@ -55,7 +55,7 @@ module Pipeloader
 
     # Reads for all of +owners+.
     #
-    # @param owners [Array<Owner>]
+    # @param owners [Array<AssociationRequest>]
     def call(fiber, owners, asker = @asker)
       found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq, asker]]).first.value
       rows = owners.map { |owner| found[owner.key]&.take || NONE }

@@ -5,7 +5,7 @@ module Pipeloader
     # Host:: ActiveRecord::ConnectionAdapters::ConnectionPool
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: to ActiveRecord all fibers of a response are one; which of them still use the
-    #   connection that the first took, is known only to us. See Hold.
+    #   connection that the first took, is known only to us. See ConnectionLease.
     # Falls through when:: the current fiber is not a resolver's.
     module ConnectionPool
       # As in PostgreSQLAdapter: an alias costs no object where `super` with keywords does.

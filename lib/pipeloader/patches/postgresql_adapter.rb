@@ -40,7 +40,7 @@ module Pipeloader
           end
         end
         fiber&.response&.meet(self)
-        return fiber.take(arel) if fiber.is_a?(Sketch) && name != "SCHEMA"
+        return fiber.take(arel) if fiber.is_a?(DryRun) && name != "SCHEMA"
 
         if fiber.nil? || async || name == "SCHEMA" || fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
           return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
@@ -81,7 +81,7 @@ module Pipeloader
         fiber.park(read)
         fiber.delivery.of(read) do
           slice = fiber.delivery.slice unless query_cache_enabled
-          next pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.exemplar
+          next pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.template
 
           pipeloader_host_select_all(template.sql, template.name, binds, preparable: preparable, allow_retry: allow_retry)
         end
@@ -155,11 +155,11 @@ module Pipeloader
       def select(sql, name = nil, binds = [], prepare: false, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
         slice = fiber&.delivery&.slice
-        return pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.exemplar
+        return pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.template
 
         result = pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
         # (To ActiveRecord 8 a result without columns is one without rows.)
-        slice.exemplar = Exemplar.new(result) if slice && !result.columns.empty? && !write_query?(sql)
+        slice.template = ResultTemplate.new(result) if slice && !result.columns.empty? && !write_query?(sql)
         result
       end
 
@@ -171,7 +171,7 @@ module Pipeloader
           payload[:allow_retry] = allow_retry if payload.key?(:allow_retry)
           payload[:affected_rows] = slice.cmd_tuples if payload.key?(:affected_rows)
           payload[:row_count] = slice.ntuples
-          slice.exemplar.result_of(slice)
+          slice.template.result_of(slice)
         end
       end
 

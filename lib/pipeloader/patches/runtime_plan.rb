@@ -20,7 +20,7 @@ module Pipeloader
           return set_result(selection_result, result_name, tree, false, is_non_null) if tree
 
           value, place = pipeloader_place(value, current_type, field, ast_node, next_selections, arguments)
-          return @pipeloader_cohorts.fill(place, selection_result, result_name, value) if place
+          return @pipeloader_object_lists.fill(place, selection_result, result_name, value) if place
         end
         super
       end
@@ -30,15 +30,15 @@ module Pipeloader
         partial = pipeloader_partial(result) if target.nil? && !result.graphql_is_eager && !fields.key?(:graphql_directives)
         return super unless partial
 
-        return pipeloader_evaluate_page(partial, fields, result) if partial.is_a?(Page)
+        return pipeloader_evaluate_page(partial, fields, result) if partial.is_a?(ConnectionPlan)
 
-        @pipeloader_cohorts.go_on(partial, result, fields)
+        @pipeloader_object_lists.go_on(partial, result, fields)
       end
 
       # Notes what is selected of records that this runtime doesn't see. See RuntimeProjection.
       def pipeloader_expect(_records, _type, _selections, _node) = nil
 
-      # An object that a Cohort goes on with, and a field of it that is a ResolverCall. (See RuntimeWitness.)
+      # An object that an ObjectList goes on with, and a field of it that is a ResolverCall. (See RuntimeWitness.)
       def pipeloader_makes(_result) = nil
       def pipeloader_calls(_result, _key) = nil
 
@@ -55,12 +55,12 @@ module Pipeloader
         partial if partial&.takes?(object.object)
       end
 
-      # @return [Array(Object, (Place | nil))] the value, or its records if they are to be gone through in their place
+      # @return [Array(Object, (ObjectPlace | nil))] the value, or its records if they are to be gone through in their place
       def pipeloader_place(value, type, field, node, selections, arguments)
         type = Types.nullable(type)
         return [value] if !type.list? || Value.connection?(value)
         return [value] unless (model = Value.model(value) || Value.things(value, schema))
-        return [value] unless (place = @pipeloader_cohorts.place(field, type.of_type, node, selections, arguments, model))
+        return [value] unless (place = @pipeloader_object_lists.place(field, type.of_type, node, selections, arguments, model))
 
         records = Value.list(value)
         records.is_a?(Array) && place.takes?(records) ? [records, place] : [records || value]
@@ -91,7 +91,7 @@ module Pipeloader
         return @pipeloader_plans if defined?(@pipeloader_plans)
 
         @pipeloader_plans = (Plans.of(@query) if ResolverFiber.current)
-        @pipeloader_cohorts = Cohorts.new(self, @dataloader, @pipeloader_plans) if @pipeloader_plans
+        @pipeloader_object_lists = ObjectLists.new(self, @dataloader, @pipeloader_plans) if @pipeloader_plans
         @pipeloader_plans
       end
     end

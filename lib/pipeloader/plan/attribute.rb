@@ -24,7 +24,7 @@ module Pipeloader
     private_class_method :codeless?
 
     # (Ruby 3.1 has no Data.)
-    VALUES = [Struct, Host.rubys(:Data)].compact.freeze
+    VALUES = [Struct, Provenance.rubys(:Data)].compact.freeze
     private_constant :VALUES
 
     include Keyed
@@ -49,11 +49,11 @@ module Pipeloader
     # As Plan::Leaf's.
     def of_record(thing, _columns, context)
       value = read(thing)
-      ResolverCall.known?(value) ? @coercion.of_attribute(value, context) : raise(Unfit)
+      ResolverCall.known?(value) ? @coercion.of_attribute(value, context) : raise(DoesNotFit)
     end
 
     # @return what the thing has
-    # @raise [Unfit] where that isn't known
+    # @raise [DoesNotFit] where that isn't known
     def read(thing) = thing.public_send(@name)
 
     # One that is another thing, or a list of such, of which something is selected.
@@ -98,7 +98,7 @@ module Pipeloader
       # (Else nil, of which nothing is known.)
       def code(variable) = "#{variable}.fetch(#{@name.inspect}, nil)"
 
-      def read(hash) = hash.fetch(@name) { hash.fetch(@string) { raise Unfit } }
+      def read(hash) = hash.fetch(@name) { hash.fetch(@string) { raise DoesNotFit } }
     end
   end
 end

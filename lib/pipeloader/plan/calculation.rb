@@ -20,8 +20,8 @@ module Pipeloader
     # (It brings no objects.)
     def fields = NONE
 
-    def build(row, branch, context)
-      @coercion.call(@lookup.answer(branch.below(self).of(row[@index])), context)
+    def build(row, frame, context)
+      @coercion.call(@lookup.answer(frame.below(self).of(row[@index])), context)
     end
   end
 end

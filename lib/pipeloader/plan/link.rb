@@ -58,14 +58,14 @@ module Pipeloader
     def keys(rows)
       keys = rows.map { |row| row[@index] }
       keys.uniq!
-      raise Unfit if keys.compact! && !@lookup.belongs_to?
+      raise DoesNotFit if keys.compact! && !@lookup.belongs_to?
 
       keys
     end
 
-    # @param branch [Branch] of the owner
-    def build(row, branch, context)
-      below = branch.below(self)
+    # @param frame [Frame] of the owner
+    def build(row, frame, context)
+      below = frame.below(self)
       rows = below.of(row[@index])
       return @plan.list(rows, below, context) if @many
 
@@ -73,6 +73,6 @@ module Pipeloader
     end
 
     # The value for an owner that has none.
-    def nothing = @nullable ? nil : raise(Unfit)
+    def nothing = @nullable ? nil : raise(DoesNotFit)
   end
 end

@@ -60,7 +60,7 @@ module Pipeloader
     def narrows?(lookup)
       lookup.narrows?
     rescue StandardError => e # its scope's
-      raise unless Coercion.verdict(e) { lookup.narrows? }.is_a?(Unfit)
+      raise unless Coercion.verdict(e) { lookup.narrows? }.is_a?(DoesNotFit)
     end
 
     # An owner that is known is read again by what tells it, and has to be the same row then.

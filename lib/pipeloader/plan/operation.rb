@@ -140,7 +140,7 @@ module Pipeloader
     def definition(type, node)
       return "directive @#{node.directives.first.name}" if Conditions.foreign?(node)
 
-      return "`get_field` is its own" unless Host.graphql?(type.method(:get_field))
+      return "`get_field` is its own" unless Provenance.graphql?(type.method(:get_field))
 
       owners = type.ancestors.select { |ancestor| ancestor.respond_to?(:own_fields) && ancestor.own_fields.key?(node.name) }
       return "unknown field" if owners.empty?
@@ -157,7 +157,7 @@ module Pipeloader
       owner = @schema.introspection_system.dynamic_field(name: "__typename").owner
       methods = [owner.instance_method(:__typename)]
       methods << owner.method(:__typename) if owner.respond_to?(:__typename)
-      own = methods.find { |method| !Host.graphql?(method) }
+      own = methods.find { |method| !Provenance.graphql?(method) }
       "`__typename` on #{own.owner.inspect}" if own
     end
 
@@ -175,7 +175,7 @@ module Pipeloader
     def for_everyone?(field)
       field.method(:visible?).owner.equal?(GraphQL::Schema::Field) &&
         field.type.unwrap.method(:visible?).owner.equal?(GraphQL::Schema::Member::BaseDSLMethods) &&
-        Host.graphql?(@schema.method(:visible?))
+        Provenance.graphql?(@schema.method(:visible?))
     end
 
     def of_type?(type, name)

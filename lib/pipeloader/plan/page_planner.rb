@@ -8,7 +8,7 @@ module Pipeloader
     PARTS = %w[edges nodes pageInfo].freeze
     private_constant :ENCODER, :FACTS, :PARTS
 
-    # @return [Page, String] the reason, if there can be none
+    # @return [ConnectionPlan, String] the reason, if there can be none
     def plan(type, selections, model)
       reason = begin_with(type, model)
       return reason if reason
@@ -19,10 +19,10 @@ module Pipeloader
 
     # The plain part of a connection, whatever the rest is.
     #
-    # @return [Page, Partial] an empty one where nothing is
+    # @return [ConnectionPlan, PartialPlan] an empty one where nothing is
     def partial(type, selections, model)
       page = parted(type, selections) unless begin_with(type, model)
-      page.is_a?(Page) ? page : Partial.new(model, [], {}, {}, wraps: false)
+      page.is_a?(ConnectionPlan) ? page : PartialPlan.new(model, [], {}, {}, wraps: false)
     end
 
     private
@@ -34,12 +34,12 @@ module Pipeloader
       once(:connection, type) { objection_to_connection(type) }
     end
 
-    # @return [Page, String]
+    # @return [ConnectionPlan, String]
     def page_of(entries, reasons = {})
-      @nodes ? Page.new(@nodes, entries, @fields, reasons) : "#{@type.graphql_name}: no nodes are selected"
+      @nodes ? ConnectionPlan.new(@nodes, entries, @fields, reasons) : "#{@type.graphql_name}: no nodes are selected"
     end
 
-    # @return [Page, String] what is plain, with the reasons why the rest isn't
+    # @return [ConnectionPlan, String] what is plain, with the reasons why the rest isn't
     def parted(type, selections)
       reasons = {}
       entries = selected(type, selections).filter_map do |key, nodes|
@@ -75,13 +75,13 @@ module Pipeloader
       wrappers = connections.all_wrappers
       types = HOSTS.map { |host| @model.relation_delegate_class(host) }
       known = types.all? { |type| Value::CONNECTION.equal?(wrappers.values_at(*type.ancestors).compact.first) }
-      known &&= CHOICE.all? { |name| Host.graphql_alone?(connections.method(name)) }
+      known &&= CHOICE.all? { |name| Provenance.graphql_alone?(connections.method(name)) }
       "the schema has a wrapper of its own for relations" unless known
     end
 
     def objection_to_pages
       methods = [Value::CONNECTION, Value::CONNECTION::Edge].flat_map { |type| methods_of(type) }
-      own = [*methods, ENCODER.method(:encode), ENCODER.method(:decode)].find { |method| !Host.graphql_alone?(method) }
+      own = [*methods, ENCODER.method(:encode), ENCODER.method(:decode)].find { |method| !Provenance.graphql_alone?(method) }
       "`#{own.name}` of #{own.owner.inspect}" if own
     end
 
@@ -124,14 +124,14 @@ module Pipeloader
 
       @fields << field
       entries = all_of(selected_below(edge, nodes)) { |name, same| entry_of_edge(edge, name, same) }
-      entries.is_a?(String) ? entries : Page::Edges.new(key, entries.values)
+      entries.is_a?(String) ? entries : ConnectionPlan::Edges.new(key, entries.values)
     end
 
     def entry_of_edge(edge, key, nodes)
       named(edge, key, nodes, ConnectionSelection::EDGE) do |reader, field|
         case reader
         when :node then nodes(key, field, nodes, list: false)
-        when :cursor then written(edge, field) { |coercion| Page::Cursor.new(key, coercion) }
+        when :cursor then written(edge, field) { |coercion| ConnectionPlan::Cursor.new(key, coercion) }
         end
       end
     end
@@ -143,7 +143,7 @@ module Pipeloader
 
       @fields << field
       plan = plan_of(type, below(nodes), @model)
-      plan.is_a?(String) ? plan : Page::Nodes.new(key, @nodes = plan)
+      plan.is_a?(String) ? plan : ConnectionPlan::Nodes.new(key, @nodes = plan)
     end
 
     def info(key, field, nodes)
@@ -152,12 +152,12 @@ module Pipeloader
 
       @fields << field
       facts = all_of(selected_below(type, nodes)) { |name, same| fact(type, name, same) }
-      facts.is_a?(String) ? facts : Page::Info.new(key, facts.values)
+      facts.is_a?(String) ? facts : ConnectionPlan::Info.new(key, facts.values)
     end
 
     def fact(type, key, nodes)
       named(type, key, nodes) do |reader, field|
-        written(type, field) { |coercion| Page::Fact.new(key, reader, coercion) } if FACTS.include?(reader)
+        written(type, field) { |coercion| ConnectionPlan::Fact.new(key, reader, coercion) } if FACTS.include?(reader)
       end
     end
 

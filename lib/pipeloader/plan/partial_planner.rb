@@ -9,7 +9,7 @@ module Pipeloader
     # The plain part of an object that has a record of +model+, whatever the rest is.
     #
     # @param model [Class] or that of any other thing
-    # @return [Partial]
+    # @return [PartialPlan]
     def partial(type, selections, model)
       selected = selected(type, selections)
       model < ActiveRecord::Base ? of_record(type, selected, model) : of_thing(type, selected, model)
@@ -19,7 +19,7 @@ module Pipeloader
 
     def of_record(type, selected, model)
       objection = PlainType.objection_to_instances(type) || PlainModel.of(model).objection_to_readers
-      return Partial.new(model, [], selected.transform_values { objection }, {}, wraps: false) if objection
+      return PartialPlan.new(model, [], selected.transform_values { objection }, {}, wraps: false) if objection
 
       parts = parts(type, selected, model)
       others = parts.reject { |_, part| part.is_a?(Part) }
@@ -28,7 +28,7 @@ module Pipeloader
       [parts, others].each { |all| all.update(counted) }
       entries = parts.filter_map { |key, part| [part.columns, part.entry.call(key, part.columns)] if part.is_a?(Part) }
       calls = calls(type, selected.select { |key, _| others.key?(key) }, model)
-      Partial.new(model, entries, others, calls, wraps: PlainType.objection(type).nil?)
+      PartialPlan.new(model, entries, others, calls, wraps: PlainType.objection(type).nil?)
     end
 
     # {key in the response => the reason} of associations of which a resolver beside them can tell whether they are loaded.
@@ -42,11 +42,11 @@ module Pipeloader
 
     # (Nothing is read of it.)
     def of_thing(type, selected, model)
-      return Partial.new(model, [], {}, {}, wraps: false) if PlainType.objection(type)
+      return PartialPlan.new(model, [], {}, {}, wraps: false) if PlainType.objection(type)
 
       own = leaves(type, selected, :attributes) { |key, plain| Attribute.of(key, plain, model) }.merge(typenames(type, selected))
       calls = calls(type, selected.reject { |key, _| own.key?(key) }, model)
-      Partial.new(model, own.values.map { |it| [[], it] }, {}, calls, wraps: true)
+      PartialPlan.new(model, own.values.map { |it| [[], it] }, {}, calls, wraps: true)
     end
 
     def typenames(type, selected)

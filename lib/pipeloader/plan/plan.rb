@@ -17,8 +17,8 @@ module Pipeloader
 
     # A column's value.
     Leaf = Struct.new(:key, :index, :coercion) do
-      def build(row, branch, context)
-        branch.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
+      def build(row, frame, context)
+        frame.coerced? ? coercion.of_attribute(row[index], context) : coercion.call(row[index], context)
       end
 
       # @param columns [Array<String>] one
@@ -31,8 +31,8 @@ module Pipeloader
     # A value that a Formula makes of columns' values.
     Computed = Struct.new(:key, :formula, :columns, :given, :coercion) do
       # columns: [[index, Cast], …] in the order of the formula's readers
-      def build(row, branch, context)
-        of_attributes(columns.map { |index, cast| branch.coerced? ? row[index] : cast.call(row[index]) }, context)
+      def build(row, frame, context)
+        of_attributes(columns.map { |index, cast| frame.coerced? ? row[index] : cast.call(row[index]) }, context)
       end
 
       def of_record(record, columns, context) = of_attributes(columns.map { |it| Coercion.attribute(record, it) }, context)
@@ -108,24 +108,24 @@ module Pipeloader
     end
 
     # Makes it into code. (False if that would be too much.)
-    def compile = @builder.nil? && @builder = Builder.of(self) || false
+    def compile = @builder.nil? && @builder = Compiler.of(self) || false
 
     # @param rows [Array<Array>] of one owner
     # @return [Array<Hash>, Hash] as #build
-    def list(rows, branch, context)
-      return @builder.list(rows, branch, context) if @builder && !branch.coerced?
+    def list(rows, frame, context)
+      return @builder.list(rows, frame, context) if @builder && !frame.coerced?
 
-      rows.map { |row| build(row, branch, context) }
+      rows.map { |row| build(row, frame, context) }
     end
 
     # @param row [Array] values of the projection's columns
-    # @param branch [Branch] where the row is from
+    # @param frame [Frame] where the row is from
     # @return [Hash] as graphql-ruby would have it in the response
-    def build(row, branch, context)
-      return @builder.build(row, branch, context) if @builder && !branch.coerced?
+    def build(row, frame, context)
+      return @builder.build(row, frame, context) if @builder && !frame.coerced?
 
       hash = {}
-      @entries.each { |entry| hash[entry.key] = entry.build(row, branch, context) }
+      @entries.each { |entry| hash[entry.key] = entry.build(row, frame, context) }
       hash
     end
 

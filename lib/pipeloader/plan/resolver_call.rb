@@ -71,7 +71,7 @@ module Pipeloader
       value = @coercion.of_attribute(value, runtime.context) unless @coercion.as_it_is?(value)
       result.set_leaf(@key, value) unless result.graphql_dead
       true
-    rescue Unfit
+    rescue DoesNotFit
       false
     end
 

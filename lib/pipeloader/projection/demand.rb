@@ -25,7 +25,7 @@ module Pipeloader
       @demands = demands
       @sources = sources
       @whole = whole
-      @reaches = {}.compare_by_identity # {model => Reach}
+      @model_demands = {}.compare_by_identity # {model => ModelDemand}
     end
 
     # @return [Projection, nil] nil for whole rows
@@ -84,8 +84,8 @@ module Pipeloader
     private
 
     def reach(model)
-      reach = @reaches[model]
-      reach&.current? ? reach : @reaches[model] = Reach.new(@demands, self, model)
+      reach = @model_demands[model]
+      reach&.current? ? reach : @model_demands[model] = ModelDemand.new(@demands, self, model)
     end
 
     # (`size`, `loaded?` and the like wait for a sibling that is loading it.)

@@ -37,7 +37,7 @@ module Pipeloader
     # @return [Array<Class>] of the values that are what pg has decoded
     attr_reader :decoded
 
-    # @raise [Unfit] where there is no such value
+    # @raise [DoesNotFit] where there is no such value
     def call(value)
       @decoded.include?(value.class) ? value : deserialize(value)
     end

@@ -39,10 +39,10 @@ module Pipeloader
 
     # The same with arguments.
     #
-    # @raise [Unfit] if one is missing
+    # @raise [DoesNotFit] if one is missing
     def with(arguments)
       given = parameters.to_h { |name, default| [name, arguments.fetch(name, default)] }
-      raise Unfit if given.value?(REQUIRED)
+      raise DoesNotFit if given.value?(REQUIRED)
 
       Chain.new(calls.map { |call| Call.new(call.name, *call.values.drop(1).map { |value| Chain.frozen(value, given) }) }, {})
     end

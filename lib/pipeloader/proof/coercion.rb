@@ -2,7 +2,7 @@
 
 module Pipeloader
   # A column's value as it is in the response: what ActiveRecord's reader and the scalar's `coerce_result` make of it, bit for
-  # bit. Where they would raise, or ask the application (`type_error`), the plan is Unfit: graphql-ruby does the field again.
+  # bit. Where they would raise, or ask the application (`type_error`), it raises DoesNotFit: graphql-ruby does the field again.
   class Coercion
     BUILT_IN = {
       GraphQL::Types::String => :string, GraphQL::Types::ID => :id, GraphQL::Types::Int => :int,
@@ -18,7 +18,7 @@ module Pipeloader
       return "#{leaf.graphql_name} is no scalar or enum" unless leaf.kind.leaf?
 
       own = leaf.method(:coerce_result)
-      "`coerce_result` on #{own.owner.inspect}" unless Host.graphql?(own)
+      "`coerce_result` on #{own.owner.inspect}" unless Provenance.graphql?(own)
     end
 
     # True if graphql-ruby itself defines the scalar, and what its values are.
@@ -50,17 +50,17 @@ module Pipeloader
 
     # @param value as the record's reader gives it
     def of_attribute(value, context)
-      return @nullable ? nil : raise(Unfit) if value.nil?
+      return @nullable ? nil : raise(DoesNotFit) if value.nil?
 
       coerce(value, context)
     rescue StandardError => e
       raise Coercion.verdict(e) { coerce(value, context) }
     end
 
-    # An attribute as its reader gives it; Unfit if the record was read without it. (It may be only now that it is cast.)
+    # An attribute as its reader gives it; DoesNotFit if the record was read without it. (It may be only now that it is cast.)
     def self.attribute(record, name)
-      record._read_attribute(name) { raise Unfit }
-    rescue Unfit
+      record._read_attribute(name) { raise DoesNotFit }
+    rescue DoesNotFit
       raise
     rescue StandardError => e
       raise verdict(e) { record._read_attribute(name) }
@@ -68,12 +68,12 @@ module Pipeloader
 
     # @param error [StandardError] that was raised where a value was made
     # @yield does it again
-    # @return [StandardError] Unfit, if it can't be made; +error+ where it can: somebody has interrupted this thread
+    # @return [StandardError] DoesNotFit, if it can't be made; +error+ where it can: somebody has interrupted this thread
     def self.verdict(error)
       yield
       error
     rescue StandardError
-      Unfit.new
+      DoesNotFit.new
     end
 
     private
@@ -82,9 +82,9 @@ module Pipeloader
       case @kind
       when :string then string(value)
       when :id then value.is_a?(String) ? value : value.to_s
-      when :int then INTS.cover?(number = value.to_i) ? number : raise(Unfit)
+      when :int then INTS.cover?(number = value.to_i) ? number : raise(DoesNotFit)
       when :boolean then true & value
-      when :float then (number = value.to_f).finite? ? number : raise(Unfit)
+      when :float then (number = value.to_f).finite? ? number : raise(DoesNotFit)
       when :list then list(value, context)
       else @type.coerce_result(value, context)
       end
@@ -92,11 +92,11 @@ module Pipeloader
 
     def string(value)
       string = value.to_s
-      string.encoding == Encoding::UTF_8 || string.ascii_only? ? string : raise(Unfit)
+      string.encoding == Encoding::UTF_8 || string.ascii_only? ? string : raise(DoesNotFit)
     end
 
     def list(values, context)
-      values.instance_of?(Array) ? values.map { |value| @items.of_attribute(value, context) } : raise(Unfit)
+      values.instance_of?(Array) ? values.map { |value| @items.of_attribute(value, context) } : raise(DoesNotFit)
     end
   end
 end

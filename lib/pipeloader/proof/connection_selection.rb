@@ -49,7 +49,7 @@ module Pipeloader
     end
 
     def nodes(type, node, field, host)
-      return other(type, node, field) unless known?(field) && Host.hosted?(type, node.name.to_sym, host)
+      return other(type, node, field) unless known?(field) && Provenance.hosted?(type, node.name.to_sym, host)
 
       @sources |= [[field.type.unwrap, node.selections]]
     end
@@ -62,7 +62,7 @@ module Pipeloader
       @whole ||= "#{type.graphql_name}.#{node.name} may read the nodes"
     end
 
-    def plain_edges? = Host.hosted?(@type, :edges, CONNECTION) && ConnectionSelection.plain_edges?(@type)
+    def plain_edges? = Provenance.hosted?(@type, :edges, CONNECTION) && ConnectionSelection.plain_edges?(@type)
 
     def known?(field) = field.is_a?(GraphQL::Schema::Field)
 

@@ -15,16 +15,16 @@ module Pipeloader
       # @param name [Symbol] of a method of its own
       # @return [Chain, nil] what it asks of the record; nil if it does anything else
       def chain(type, name)
-        return unless type.public_method_defined?(name) && Host.graphql?(type.instance_method(:object)) && !counted?
+        return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object)) && !counted?
 
-        instructions = Instructions.of(type.instance_method(name))
+        instructions = Bytecode.of(type.instance_method(name))
         calls = instructions && asked(instructions)
         Chain.new(calls, instructions.keywords) if calls
       end
 
       private
 
-      def counted? = Host.rubys(:Coverage)&.running?
+      def counted? = Provenance.rubys(:Coverage)&.running?
 
       # As of `object.comments.where(hidden: true).count`.
       def asked(instructions)
@@ -48,7 +48,7 @@ module Pipeloader
         in [:getlocal_WC_0, place] then (name = instructions.parameter(place)) && stack.push(Chain::Parameter.new(name))
         in [:newarray, size] then stack.push(stack.pop(size))
         in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
-        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Instructions.on_object?(call)
+        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call)
           call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
         else nil
         end

@@ -10,7 +10,7 @@ module Pipeloader
     class << self
       # True if no code of the application's looks at what the field is given.
       def plain?(field)
-        Host.graphql_alone?(field.method(:coerce_arguments)) && quiet?(field)
+        Provenance.graphql_alone?(field.method(:coerce_arguments)) && quiet?(field)
       end
 
       # True if no code of the application's is called for one of the arguments of a field, or directive.
@@ -37,8 +37,8 @@ module Pipeloader
       def plain_one?(argument)
         leaf = argument.type.unwrap
         argument.loads.nil? && argument.prepare.nil? && argument.validators.empty? &&
-          METHODS.all? { |name| Host.graphql_alone?(argument.method(name)) } &&
-          leaf.kind.leaf? && Host.graphql?(leaf.method(:coerce_input))
+          METHODS.all? { |name| Provenance.graphql_alone?(argument.method(name)) } &&
+          leaf.kind.leaf? && Provenance.graphql?(leaf.method(:coerce_input))
       end
     end
 
@@ -49,12 +49,12 @@ module Pipeloader
     end
 
     # @return [Hash{Symbol => Object}] as the resolver method is given it
-    # @raise [Unfit] where graphql-ruby has something to say
+    # @raise [DoesNotFit] where graphql-ruby has something to say
     def of(context)
       arguments = context.query.arguments_for(@node, @field)
-      arguments.is_a?(GraphQL::Execution::Interpreter::Arguments) ? arguments.keyword_arguments : raise(Unfit)
+      arguments.is_a?(GraphQL::Execution::Interpreter::Arguments) ? arguments.keyword_arguments : raise(DoesNotFit)
     rescue GraphQL::Error
-      raise Unfit
+      raise DoesNotFit
     end
   end
 end

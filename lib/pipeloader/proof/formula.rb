@@ -67,12 +67,12 @@ module Pipeloader
       # @param name [Symbol] of a resolver method of its own
       # @return [Formula, nil] nil if it is none
       def of_type(type, name)
-        return unless type.public_method_defined?(name) && Host.graphql?(type.instance_method(:object))
+        return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         make(OfType, type, name) do |steps|
           case steps
           in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
-            taken(behind) { |call| Instructions.on_object?(call) }
+            taken(behind) { |call| Bytecode.on_object?(call) }
           else nil
           end
         end
@@ -82,12 +82,12 @@ module Pipeloader
       # @param name [Symbol] of a method of theirs
       # @return [Formula, nil] as #of_type
       def of_model(model, name)
-        return unless model.public_method_defined?(name) && Host.active_record?(model.method(:allocate))
+        return unless model.public_method_defined?(name) && Provenance.active_record?(model.method(:allocate))
 
         owner = model.instance_method(name).owner
         return unless model.descendants.all? { |heir| heir.method_defined?(name) && heir.instance_method(name).owner == owner }
 
-        make(OfModel, model, name) { |steps| taken(steps) { |call| Instructions.simple?(call) } }
+        make(OfModel, model, name) { |steps| taken(steps) { |call| Bytecode.simple?(call) } }
       end
 
       private
@@ -96,7 +96,7 @@ module Pipeloader
       # @yieldreturn [Array(Symbol, Array), nil] what reader is called, and the steps behind that
       def make(kind, host, name, &)
         method = host.instance_method(name)
-        instructions = Instructions.of(method)
+        instructions = Bytecode.of(method)
         return unless instructions&.straight?
 
         readers = readers(instructions.steps, &)
@@ -123,7 +123,7 @@ module Pipeloader
 
             found << reader
           in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]
-            return unless Instructions.block_pass?(call) && ITERATIONS.include?(mid) && rubys?(mid) && callable?(name)
+            return unless Bytecode.block_pass?(call) && ITERATIONS.include?(mid) && rubys?(mid) && callable?(name)
           in [Symbol => label, *steps] then passed << label
           in [step, *steps] then return unless harmless?(step, passed)
           end
@@ -151,7 +151,7 @@ module Pipeloader
 
       # (An instruction may have two: `!=` falls back on `==`.)
       def harmless_call?(name, calls)
-        calls.any? && name.start_with?("opt_") && calls.all? { |call| Instructions.simple?(call) && callable?(call[:mid]) }
+        calls.any? && name.start_with?("opt_") && calls.all? { |call| Bytecode.simple?(call) && callable?(call[:mid]) }
       end
 
       def callable?(name) = NAMES.include?(name) && rubys?(name)
@@ -164,13 +164,14 @@ module Pipeloader
         end
       end
 
-      # True if nobody else has defined it for a value that there can be. (By the time it is first asked.)
+      # True if nobody else has defined it for a value that there can be, by the time it is first asked.
       def rubys?(name)
-        @rubys.fetch(name) do
-          @rubys[name] = !refined.include?(name) && CLASSES.all? do |known|
-            !(known.method_defined?(name) || known.private_method_defined?(name)) || Host.core_alone?(known.instance_method(name))
-          end
-        end
+        @rubys.fetch(name) { @rubys[name] = !refined.include?(name) && CLASSES.all? { |known| rubys_in?(known, name) } }
+      end
+
+      def rubys_in?(known, name)
+        defined = known.method_defined?(name) || known.private_method_defined?(name)
+        !defined || Provenance.core_alone?(known.instance_method(name))
       end
 
       # (Which class of, and where it is used, doesn't matter.)
@@ -200,7 +201,7 @@ module Pipeloader
     # @param values [Array] what the readers would return
     # @param arguments [Hash{Symbol => Object}] of the method
     # @return what the method returns
-    # @raise [Unfit] if it raises anything
+    # @raise [DoesNotFit] if it raises anything
     def call(values, arguments = NOTHING)
       @method.bind_call(receiver(values), **arguments)
     rescue StandardError => e

@@ -102,7 +102,7 @@ module Pipeloader
 
       asked = [@field.type.unwrap]
       asked << asked.first.node_type if ConnectionSelection.connection?(asked.first)
-      asked.all? { |type| !type.respond_to?(:scope_items) || Host.graphql?(type.method(:scope_items)) }
+      asked.all? { |type| !type.respond_to?(:scope_items) || Provenance.graphql?(type.method(:scope_items)) }
     end
 
     private
@@ -129,7 +129,7 @@ module Pipeloader
 
     def known?(extension)
       [HOST::ScopeExtension, HOST::ConnectionExtension].include?(extension.class) &&
-        %i[resolve after_resolve].all? { |name| Host.graphql_alone?(extension.method(name)) }
+        %i[resolve after_resolve].all? { |name| Provenance.graphql_alone?(extension.method(name)) }
     end
 
     # Anything that graphql-ruby does otherwise, or besides.
@@ -168,7 +168,7 @@ module Pipeloader
     end
 
     # True if its resolver method is that module's.
-    def hosts?(host) = host && Host.hosted?(@type, @field.resolver_method, host)
+    def hosts?(host) = host && Provenance.hosted?(@type, @field.resolver_method, host)
 
     def same_on_next?
       return @field.execution_mode_key == @field.resolver_method if mode == :resolve_legacy_instance_method

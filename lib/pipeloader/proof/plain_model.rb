@@ -63,7 +63,7 @@ module Pipeloader
       @formulas = {} # {name => [method, Formula or nil]}
     end
 
-    # (As Reach#current?.)
+    # (As ModelDemand#current?.)
     def current? = @model.attribute_types.equal?(@types)
 
     # @return [String, nil] why its records can't be narrowed at all; nil if they can
@@ -72,7 +72,7 @@ module Pipeloader
     # @return [String, nil] why its attributes aren't what its readers read; nil if they are
     def objection_to_readers
       method = @model.instance_method(:_read_attribute)
-      "`_read_attribute` on #{method.owner.inspect}" unless Host.active_record?(method)
+      "`_read_attribute` on #{method.owner.inspect}" unless Provenance.active_record?(method)
     end
 
     # Columns that every row must have: the primary key, and the column that tells the class.
@@ -133,7 +133,7 @@ module Pipeloader
       return "#{model.name} has after_initialize" if model._initialize_callbacks.any?
 
       foreign = CLASS_METHODS.map { |name| model.method(name) } + INSTANCE_METHODS.map { |name| model.instance_method(name) }
-      foreign.reject! { |method| Host.active_record?(method) }
+      foreign.reject! { |method| Provenance.active_record?(method) }
       "`#{foreign.first.name}` on #{foreign.first.owner.inspect}" if foreign.any?
     end
 

@@ -9,7 +9,7 @@ module Pipeloader
 
     # @return [String, nil] what stands in the way; nil if it is plain
     def self.objection(type)
-      own = CLASS_METHODS.find { |name| type.respond_to?(name) && !Host.graphql?(type.method(name)) }
+      own = CLASS_METHODS.find { |name| type.respond_to?(name) && !Provenance.graphql?(type.method(name)) }
       return "#{type.graphql_name}: `#{own}` on #{type.method(own).owner.inspect}" if own
 
       objection_to_instances(type)
@@ -17,7 +17,7 @@ module Pipeloader
 
     # (As above, where the record is wrapped already.)
     def self.objection_to_instances(type)
-      own = INSTANCE_METHODS.find { |name| !Host.graphql?(type.instance_method(name)) }
+      own = INSTANCE_METHODS.find { |name| !Provenance.graphql?(type.instance_method(name)) }
       "#{type.graphql_name}: `#{own}` on #{type.instance_method(own).owner}" if own
     end
   end

@@ -75,7 +75,7 @@ module Pipeloader
       relation = @klass.relation_delegate_class(ActiveRecord::AssociationRelation)
       methods = ASSOCIATION.map { |name| @reflection.association_class.instance_method(name) } +
                 MODEL.map { |name| @klass.method(name) } + RELATION.map { |name| relation.instance_method(name) }
-      methods.all? { |method| Host.active_record_alone?(method) }
+      methods.all? { |method| Provenance.active_record_alone?(method) }
     end
 
     # The models that a :through association leads through, and its source's.

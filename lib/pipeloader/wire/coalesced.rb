@@ -37,7 +37,7 @@ module Pipeloader
     attr_reader :parts
 
     # See Slice.
-    attr_accessor :exemplar
+    attr_accessor :template
 
     # @param parts [Array<Statement>] of +shape+, no two the same
     # @param wrapped [Shape::Wrapped] them as one

@@ -31,13 +31,13 @@ module Pipeloader
 
     def clear = nil
 
-    # The Exemplar that ActiveRecord made of another part of the same statement, if it has come to any.
+    # The ResultTemplate that ActiveRecord made of another part of the same statement, if it has come to any.
     #
-    #: () -> Exemplar?
-    def exemplar = @coalesced.exemplar
+    #: () -> ResultTemplate?
+    def template = @coalesced.template
 
-    def exemplar=(exemplar)
-      @coalesced.exemplar = exemplar
+    def template=(template)
+      @coalesced.template = template
     end
 
     # It is the answer of several reads.

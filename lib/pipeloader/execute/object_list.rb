@@ -4,7 +4,7 @@ module Pipeloader
   # Objects of one type and model that stand next to one another in graphql-ruby's queue. What is plain of them is written when
   # they come; then what isn't is resolved, object by object, each field as if it had a job of its own: when one parks, another
   # fiber goes on with the rest.
-  class Cohort
+  class ObjectList
     include Job::Several
 
     # The work on an object when it comes, and after that.
@@ -15,25 +15,25 @@ module Pipeloader
 
     # A method that is all that graphql-ruby would call.
     Call = Struct.new(:resolver_call, :nodes, :index) do
-      def call(cohort, member)
-        resolver_call.call(cohort.runtime, member.result, nodes)
+      def call(objects, member)
+        resolver_call.call(objects.runtime, member.result, nodes)
         false
       end
     end
 
     # A field that graphql-ruby does.
     Evaluation = Struct.new(:key, :nodes, :index) do
-      def call(cohort, member)
-        cohort.runtime.evaluate_selection(key, nodes, member.result)
+      def call(objects, member)
+        objects.runtime.evaluate_selection(key, nodes, member.result)
         false
       end
     end
 
     # Plain fields behind one that isn't: its resolver may have changed the record.
     Follow = Struct.new(:keys, :index) do
-      def call(cohort, member)
+      def call(objects, member)
         quiet = true
-        keys.each { |key| quiet = false unless cohort.follow(member, key) }
+        keys.each { |key| quiet = false unless objects.follow(member, key) }
         quiet
       end
     end
@@ -65,11 +65,11 @@ module Pipeloader
 
     alias inspect to_s
 
-    # @param cohorts [Cohorts]
-    def initialize(cohorts, partial)
-      @cohorts = cohorts
-      @loader = cohorts.loader
-      @runtime = cohorts.runtime
+    # @param object_lists [ObjectLists]
+    def initialize(object_lists, partial)
+      @object_lists = object_lists
+      @loader = object_lists.loader
+      @runtime = object_lists.runtime
       @partial = partial
       @members = []
       @member = @step = 0
@@ -92,7 +92,7 @@ module Pipeloader
 
     # Queues what is left to be done. (Once a field has failed, or where the queue isn't Dataloader's own, as jobs.)
     def enqueue
-      return @loader.append_job(self) if @loader.pipeloader_takes_cohorts?
+      return @loader.append_job(self) if @loader.pipeloader_takes_object_lists?
 
       jobs.each { |job| @loader.append_job(job) }
     end
@@ -166,7 +166,7 @@ module Pipeloader
       fiber.end_step(quiet)
     end
 
-    def ask(member, link) = @cohorts.ask(@partial, link, member, member.base + @positions[link.key], @fields[link.key])
+    def ask(member, link) = @object_lists.ask(@partial, link, member, member.base + @positions[link.key], @fields[link.key])
 
     # @param left [Array<String>] the plain leaves that it couldn't be told; most objects have none
     def course(left) = left.empty? ? @course ||= make_course(left) : make_course(left)

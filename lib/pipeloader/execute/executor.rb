@@ -3,19 +3,19 @@
 module Pipeloader
   # Reads what a Plan needs, level by level, and builds the response from it. All reads of a level share a burst, with one another
   # and with what other fields read.
-  class Harvest
+  class Executor
     #: (ResolverFiber, GraphQL::Query::Context) -> void
     def initialize(fiber, context)
       @fiber = fiber
       @context = context
     end
 
-    # @param value as Root takes it
+    # @param value as RootValue takes it
     # @return [Array<Hash>, Hash, nil] for each record, or the connection; nil where its rows can't be had
     def call(plan, value)
       return if plan.connection? && !value.context.equal?(@context)
 
-      root = Root.branch(plan, value) or return
+      root = RootValue.frame(plan, value) or return
       told(plan) { nil }
       sound(read([root]).first).build(@context)
     end
@@ -23,10 +23,10 @@ module Pipeloader
     # Reads what links lead to, each to itself: where one can't be read, the others are.
     #
     # @param wanted [Array(Link, Array)] each with the keys of its owners
-    # @return [Array<Branch>] for each, with a row for each owner, or an error
+    # @return [Array<Frame>] for each, with a row for each owner, or an error
     def below(wanted)
       alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # (one association under several names)
-      roots = alike.transform_values { |some| Branch.of(Plan.new(nil, some.map(&:first)), some.first.last.zip, coerced: true) }
+      roots = alike.transform_values { |some| Frame.of(Plan.new(nil, some.map(&:first)), some.first.last.zip, coerced: true) }
       read(roots.values)
       wanted.map { |link, keys| roots[[link.lookup, link.plan, keys]] }
     end
@@ -43,35 +43,35 @@ module Pipeloader
 
     # Reads all that is below.
     #
-    # @return [Array<Branch>] the same
+    # @return [Array<Frame>] the same
     def read(roots)
       roots.each { |root| root.plan.use(@context, coerced: root.coerced?) }
-      level = roots.flat_map(&:branches)
+      level = roots.flat_map(&:children)
       until level.empty?
-        level.each { |branch| attempt(branch) { branch.want(@context) } }
+        level.each { |frame| attempt(frame) { frame.want(@context) } }
         level.reject!(&:error)
         found = @fiber.look_up(level.map(&:wanted))
-        level.zip(found) { |branch, rows| attempt(branch) { told(branch) { branch.take_own(rows.value) } } }
-        level = level.reject(&:error).flat_map(&:branches)
+        level.zip(found) { |frame, rows| attempt(frame) { told(frame) { frame.take_own(rows.value) } } }
+        level = level.reject(&:error).flat_map(&:children)
       end
       roots
     end
 
     # A failure that graphql-ruby will meet is its root's alone. Nothing behind it is gone into.
-    def attempt(branch)
-      yield unless branch.error
+    def attempt(frame)
+      yield unless frame.error
     rescue *Plans::FORESEEN => e
       raise if Plans.interrupted?(e)
 
-      branch.fail(e)
+      frame.fail(e)
     end
 
-    # @return [Branch] the same, if nothing has failed
+    # @return [Frame] the same, if nothing has failed
     def sound(root) = root.error ? raise(root.error) : root
 
     # The trace, of the first of the fields of a +part+ around the block, and of the others when it is done.
     #
-    # @param part [#fields] Plan or Branch
+    # @param part [#fields] Plan or Frame
     def told(part, &block)
       return yield if (trace = trace()).nil? || (fields = part.fields).empty?
 
@@ -86,7 +86,7 @@ module Pipeloader
 
     def fitting
       yield
-    rescue Unfit
+    rescue DoesNotFit
       nil
     end
   end

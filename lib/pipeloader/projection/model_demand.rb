@@ -2,7 +2,7 @@
 
 module Pipeloader
   # A Demand, worked out for the records of one model.
-  class Reach
+  class ModelDemand
     # @return [Projection, nil] nil for whole rows
     attr_reader :projection
 

@@ -5,9 +5,9 @@ module Pipeloader
   # is written around them.
   #
   #     { comments(first: 3) { edges { cursor node { body } } pageInfo { hasNextPage } } }
-  class Page < Plan
+  class ConnectionPlan < Plan
     # One connection's rows, as its fields ask for them.
-    Content = Struct.new(:all, :branch) do
+    Content = Struct.new(:all, :frame) do
       def rows = @rows ||= range.shown(all)
       def has_next_page = all.size > rows.size
       def has_previous_page = range.offset.positive?
@@ -17,7 +17,7 @@ module Pipeloader
 
       private
 
-      def range = branch.range
+      def range = frame.range
     end
 
     Edges = Struct.new(:key, :parts) do
@@ -28,7 +28,7 @@ module Pipeloader
     end
 
     Nodes = Struct.new(:key, :plan) do
-      def build(content, context) = plan.list(content.rows, content.branch, context)
+      def build(content, context) = plan.list(content.rows, content.frame, context)
       alias_method :of_edges, :build
     end
 
@@ -86,8 +86,8 @@ module Pipeloader
 
     # @param rows [Array<Array>] as many as have been read for one connection
     # @return [Hash] the connection
-    def list(rows, branch, context)
-      content = Content.new(rows, branch)
+    def list(rows, frame, context)
+      content = Content.new(rows, frame)
       @parts.to_h { |part| [part.key, part.build(content, context)] }
     end
   end

@@ -2,7 +2,7 @@
 
 module Pipeloader
   # An object that waits for what one of its associations brings.
-  class Owner
+  class AssociationRequest
     # The key by which the records are found, as it was when graphql-ruby came to the field.
     attr_reader :key
 
@@ -14,8 +14,8 @@ module Pipeloader
 
     alias inspect to_s
 
-    # @param member [Cohort::Member] whose job asks for the field as its child number +index+
-    # @param group [Owners, Preload] of one association
+    # @param member [ObjectList::Member] whose job asks for the field as its child number +index+
+    # @param group [AssociationRequests, Preload] of one association
     def initialize(group, member, index, key)
       @group = group
       @member = member
@@ -57,9 +57,9 @@ module Pipeloader
   end
 
   # Those of one association: read for all of them at once, when graphql-ruby has come to all that it can come to.
-  class Owners
+  class AssociationRequests
     class << self
-      # @param all [Array<Owners>] of associations that plans follow, or just one
+      # @param all [Array<AssociationRequests>] of associations that plans follow, or just one
       # @param least [Integer] of how many records on a Preload pays: fewer are read as they are, pipelined
       def read(all, fiber, least = Coalesced::WORTH)
         groups = all.reject(&:empty?).flat_map { |owners| owners.by_state.to_a }.group_by(&:first)
@@ -82,7 +82,7 @@ module Pipeloader
       end
 
       def grow(all, fiber)
-        roots = Harvest.new(fiber, all.first.context).below(all.map(&:wanted))
+        roots = Executor.new(fiber, all.first.context).below(all.map(&:wanted))
         all.zip(roots) { |owners, root| owners.write(root) unless root.error }
       end
     end
@@ -93,9 +93,9 @@ module Pipeloader
 
     # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] where the association is selected
     #
-    #: (Cohorts, (Link | Preload), untyped, ?Array[Owner]) -> void
-    def initialize(cohorts, link, nodes, owners = [])
-      @cohorts = cohorts
+    #: (ObjectLists, (Link | Preload), untyped, ?Array[AssociationRequest]) -> void
+    def initialize(object_lists, link, nodes, owners = [])
+      @object_lists = object_lists
       @link = link
       @nodes = nodes
       @owners = owners
@@ -112,27 +112,29 @@ module Pipeloader
     def reserved = @all.select(&:waits?).map(&:job)
 
     # @param job [Job, nil] the one that is running
-    # @return [Owners] those that a serial run would have read before: they are taken out
+    # @return [AssociationRequests] those that a serial run would have read before: they are taken out
     def before(job)
       earlier, @owners = @owners.partition { |owner| job.nil? || owner.job.compare(job).negative? }
-      Owners.new(@cohorts, @link, @nodes, earlier)
+      AssociationRequests.new(@object_lists, @link, @nodes, earlier)
     end
 
-    # @param least [Integer] as Owners.read
-    def read(fiber, least) = Owners.read([self], fiber, least)
+    # @param least [Integer] as AssociationRequests.read
+    def read(fiber, least) = AssociationRequests.read([self], fiber, least)
 
     def empty? = @owners.empty?
 
     # Leaves to graphql-ruby those that nobody has read for.
-    def give_up = @cohorts.give_up(@owners.select(&:waits?))
+    def give_up = @object_lists.give_up(@owners.select(&:waits?))
 
-    # @return [Hash{Snapshot => Owners}] by what they see: one of them may have assigned what the next one's scopes ask for
+    # By what they see: one of them may have assigned what the next one's scopes ask for.
+    #
+    # @return [Hash{Snapshot => AssociationRequests}]
     def by_state
-      run = @cohorts.loader.pipeloader_run
+      run = @object_lists.loader.pipeloader_run
       return { run.base.known => self } unless run.assigned?
 
       @owners.group_by { |owner| run.start_of(owner.job) }
-             .transform_values { |owners| Owners.new(@cohorts, @link, @nodes, owners) }
+             .transform_values { |owners| AssociationRequests.new(@object_lists, @link, @nodes, owners) }
     end
 
     def preload(fiber, least)
@@ -140,17 +142,17 @@ module Pipeloader
       return if owners.size < least
 
       @link.call(fiber, owners)
-      @cohorts.bring_up(self, @owners)
+      @object_lists.bring_up(self, @owners)
       @owners = []
     end
 
     # @return [Array(Link, Array)] and the keys of its owners
     def wanted = [@link, @owners.map(&:key)]
 
-    # @param root [Branch] with a row for each owner
+    # @param root [Frame] with a row for each owner
     def write(root) = @owners.zip(root.rows) { |owner, row| put(owner, row, root) }
 
-    def context = @cohorts.runtime.context
+    def context = @object_lists.runtime.context
 
     # True if the records are found by a relation, for each owner.
     def dynamic?(association)
@@ -159,13 +161,13 @@ module Pipeloader
     end
 
     # Has graphql-ruby do an owner's field.
-    def resolve(owner) = @cohorts.runtime.evaluate_selection(@link.key, @nodes, owner.result)
+    def resolve(owner) = @object_lists.runtime.evaluate_selection(@link.key, @nodes, owner.result)
 
     private
 
     def put(owner, row, root)
-      @cohorts.write(owner, @link.key, @link.build(row, root, context))
-    rescue Unfit
+      @object_lists.write(owner, @link.key, @link.build(row, root, context))
+    rescue DoesNotFit
       nil # graphql-ruby is to do it
     end
   end

@@ -2,7 +2,7 @@
 
 module Pipeloader
   # The rows that one response has for one Plan, at one place of its tree.
-  class Branch
+  class Frame
     NONE = [].freeze
     private_constant :NONE
 
@@ -26,7 +26,7 @@ module Pipeloader
       new(plan, nil, nil, coerced: coerced, range: range).tap { |it| it.take([rows]) }
     end
 
-    # @param link [Link, nil] by which the records come to their +owners+, a Branch
+    # @param link [Link, nil] by which the records come to their +owners+, a Frame
     def initialize(plan, link, owners, coerced: false, range: nil)
       @plan = plan
       @link = link
@@ -42,7 +42,7 @@ module Pipeloader
     def take(read)
       @read = read
       @rows = (@range ? read.map { |rows| @range.shown(rows) } : read).flatten(1)
-      @below = @plan.links.map { |link| Branch.new(link.plan, link, self) }
+      @below = @plan.links.map { |link| Frame.new(link.plan, link, self) }
     end
 
     # Says what its rows are found by, the keys of all owners, and who asks.
@@ -70,10 +70,10 @@ module Pipeloader
       take(@by_key.values)
     end
 
-    # @return [Array<Branch>] of the associations that are selected
-    def branches = @below
+    # @return [Array<Frame>] of the associations that are selected
+    def children = @below
 
-    # @return [Branch] of one of them
+    # @return [Frame] of one of them
     def below(link) = @below[link.at]
 
     # @return [Hash{Object => Array<Array>}] the rows of each owner that has any

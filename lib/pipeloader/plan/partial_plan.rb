@@ -3,7 +3,7 @@
 module Pipeloader
   # The plain part of an object whose rest isn't: the leaves that are columns of its record, associations that have a Plan,
   # and those whose records are read ahead. Everything else is graphql-ruby's.
-  class Partial
+  class PartialPlan
     NONE = [].freeze
     private_constant :NONE
 
@@ -68,7 +68,7 @@ module Pipeloader
         link.for?(record)
     end
 
-    # @return [Object] the record's own key, by which the association's records are found; raises Unfit where it isn't known
+    # @return [Object] the record's own key, by which the association's records are found; raises DoesNotFit where it isn't known
     def key(link, record) = Coercion.attribute(record, @columns[link.key].first)
 
     # @param keys [Array<String>] in the order of the response
@@ -84,7 +84,7 @@ module Pipeloader
       left = nil
       leaves.each do |key, leaf, columns|
         hash[key] = leaf && leaf.of_record(record, columns, context)
-      rescue Unfit
+      rescue DoesNotFit
         hash[key] = nil
         (left ||= []) << key
       end
@@ -97,7 +97,7 @@ module Pipeloader
     def write_again(key, record, result, context)
       result.set_leaf(key, @leaves[key].of_record(record, @columns[key], context)) unless result.graphql_dead
       true
-    rescue Unfit
+    rescue DoesNotFit
       false
     end
   end

@@ -5,7 +5,7 @@ require_relative "../support/plans"
 return if Engine::NEXT # (It goes through them in its own way.)
 
 # Lists of objects that are gone through together: each field as if it had a job of its own.
-class CohortsTest < PlanTest
+class ObjectListsTest < PlanTest
   # What stands for a value that comes later.
   Later = Struct.new(:value) do
     def get = value.is_a?(Exception) ? raise(value) : value
@@ -62,7 +62,7 @@ class CohortsTest < PlanTest
     field :label, String
     field :needed, String, null: false
     field :count, Integer, null: false
-    field :related, ["CohortsTest::ArticleType"], null: false
+    field :related, ["ObjectListsTest::ArticleType"], null: false
     field :people, [PersonType]
     field :read, Integer
     field :path, String
@@ -305,7 +305,7 @@ class CohortsTest < PlanTest
     field :name, String
     field :loud, String
     field :count, Integer
-    field :posts, ["CohortsTest::PostType"], null: false
+    field :posts, ["ObjectListsTest::PostType"], null: false
     def loud = object.name.dup.upcase
     def count = object.posts.where(id: 3..).count
   end
@@ -408,7 +408,7 @@ class CohortsTest < PlanTest
 
   # Classes of things may be made for each request.
   def test_classes_without_end
-    made = Array.new(40) { |n| CohortsTest.const_set("Numbered#{n}", Struct.new(:id, :title)) } + Array.new(5) { Struct.new(:id, :title) }
+    made = Array.new(40) { |n| ObjectListsTest.const_set("Numbered#{n}", Struct.new(:id, :title)) } + Array.new(5) { Struct.new(:id, :title) }
     schemas = schemas({ articles: [[ArticleType], ->(context) { [context[:made].new(1, "one")] }] })
     made.each do |one|
       answer = assert_same_answer("{ articles { id title } labelled: articles { id label } }", schemas, context: -> { { made: one } })

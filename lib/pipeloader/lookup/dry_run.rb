@@ -2,12 +2,12 @@
 
 module Pipeloader
   # Stands in for a resolver's fiber while ActiveRecord says what it would ask: its first statement is caught, and not sent.
-  class Sketch < Bystander
+  class DryRun < Bystander
     # @yield does what is to be asked for
     # @return [Arel::SelectManager, nil] nil if nothing was asked
     def self.of
-      sketch = new(ResolverFiber.current.response)
-      as(sketch) { catch(sketch) { yield && nil } }
+      dry_run = new(ResolverFiber.current.response)
+      as(dry_run) { catch(dry_run) { yield && nil } }
     end
 
     def take(arel) = throw(self, arel)

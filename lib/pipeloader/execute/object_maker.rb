@@ -1,11 +1,11 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Makes the objects of a Place, as graphql-ruby would, and puts them where they belong.
-  class Seats
-    def initialize(place, cohort)
+  # Makes the objects of an ObjectPlace, as graphql-ruby would, and puts them where they belong.
+  class ObjectMaker
+    def initialize(place, objects)
       @place = place
-      @cohort = cohort
+      @objects = objects
       @runtime = place.runtime
       @context = @runtime.context
       @hash = @runtime.class::GraphQLResultHash
@@ -13,15 +13,15 @@ module Pipeloader
 
     # @param parent [GraphQL::Execution::Interpreter::Runtime::GraphQLResult] where it is to be
     # @param name [String, Integer] as what
-    # @param holder [#job] as Cohort::Member's, and so +index+
-    def take(record, parent, name, holder, index = nil)
+    # @param holder [#job] as ObjectList::Member's, and so +index+
+    def make(record, parent, name, holder, index = nil)
       place = @place
       result = @hash.new(name, place.type, wrap(record), parent, place.non_null, place.selections, false, place.node,
                          place.arguments, place.field)
       parent.set_child_result(name, result) unless parent.graphql_dead
       gather(result) unless @keys
       result.ordered_result_keys = @keys
-      @cohort.add(result, @fields, holder, index)
+      @objects.add(result, @fields, holder, index)
     end
 
     private

@@ -3,7 +3,7 @@
 module Pipeloader
   # True if a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
   # by the file that defines it, as anyone may open their modules.
-  module Host
+  module Provenance
     RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
 
     # (Each has its VERSION in a file of its own folder.)

@@ -3,7 +3,7 @@
 module Pipeloader
   # Columns and types that ActiveRecord worked out for the first part of a Coalesced. The others' results differ from it in their
   # rows alone, so that this is done once.
-  class Exemplar
+  class ResultTemplate
     # @param result [ActiveRecord::Result]
     def initialize(result)
       @columns = result.columns

@@ -2,10 +2,10 @@
 
 module Pipeloader
   # A resolver's return value as the root of a Plan: a relation that isn't loaded yet, an association, records.
-  class Root
+  class RootValue
     class << self
-      # @return [Branch, nil] with its rows, which may have to be read first; nil where they can't be had
-      def branch(plan, value)
+      # @return [Frame, nil] with its rows, which may have to be read first; nil where they can't be had
+      def frame(plan, value)
         case value
         when ActiveRecord::Associations::CollectionProxy then proxy(plan, value)
         when ActiveRecord::Relation then relation(plan, value)
@@ -35,7 +35,7 @@ module Pipeloader
         return unless Value.plain?(value)
         return records(plan, value.records) if value.loaded? || value.scheduled?
 
-        Branch.of(plan, read(plan, value), coerced: false) if narrows?(plan, value)
+        Frame.of(plan, read(plan, value), coerced: false) if narrows?(plan, value)
       end
 
       # (A connection whose nodes are there has been asked for them.)
@@ -45,7 +45,7 @@ module Pipeloader
 
         range = PageRange.of { connection }
         rows = plan.asker.read { read(plan, items.offset(range.offset).limit(range.limit(plan.peeks?))) }
-        Branch.of(plan, rows, coerced: false, range: range)
+        Frame.of(plan, rows, coerced: false, range: range)
       end
 
       # @return [ActiveRecord::Relation, nil] what isn't read yet
@@ -81,7 +81,7 @@ module Pipeloader
         columns = plan.projection.columns
         return unless records.all? { |record| fits?(plan, record) } && plan.links.none?(&:leads_back?)
 
-        Branch.of(plan, records.map { |record| columns.map { |name| Coercion.attribute(record, name) } }, coerced: true)
+        Frame.of(plan, records.map { |record| columns.map { |name| Coercion.attribute(record, name) } }, coerced: true)
       end
 
       # True if the columns are there, and the associations are what the database says.

@@ -3,7 +3,7 @@
 require_relative "../support/test_helper"
 
 # What the owner of an association may notice when a plan reads for it.
-class OwnersTest < PipeloaderTest
+class AssociationRequestsTest < PipeloaderTest
   ActiveRecord::Schema.define do
     create_table(:owner_shelves) { |t| t.string :title; t.boolean :open; t.integer :books_count, null: false, default: 0; t.bigint :parent_id }
     create_table(:owner_books) { |t| t.string :title; t.bigint :shelf_id }

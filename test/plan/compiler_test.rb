@@ -3,7 +3,7 @@
 require_relative "../support/plans"
 
 # Plans as Ruby code.
-class BuilderTest < PlanTest
+class CompilerTest < PlanTest
   class Comment < Schemas::Base
     graphql_name "BuiltComment"
     field :id, ID, null: false
@@ -25,9 +25,9 @@ class BuilderTest < PlanTest
   def made(query, schemas = pair)
     GC.disable
     4.times.map do
-      before = ObjectSpace.each_object(Pipeloader::Builder).count
+      before = ObjectSpace.each_object(Pipeloader::Compiler).count
       assert_same_answer(query, schemas)
-      ObjectSpace.each_object(Pipeloader::Builder).count - before
+      ObjectSpace.each_object(Pipeloader::Compiler).count - before
     end
   ensure
     GC.enable
@@ -37,7 +37,7 @@ class BuilderTest < PlanTest
   def test_pages_below = assert_equal([0, 2, 0, 0], made("{ posts { title page { nodes { body } } } }"))
 
   def test_not_too_much
-    query = "{ posts { id #{Array.new(Pipeloader::Builder::MOST) { |n| "a#{n}: title" }.join(" ")} } }"
+    query = "{ posts { id #{Array.new(Pipeloader::Compiler::MOST) { |n| "a#{n}: title" }.join(" ")} } }"
     assert_equal [0, 0, 0, 0], made(query)
   end
 

@@ -5,12 +5,12 @@ module Pipeloader
   #
   # partial: what is plain of them. type: theirs. non_null: whether a null may not stand there. selections: below their field,
   # whose first node is +node+. watched: whether a monitor hears of each that is wrapped
-  Place = Struct.new(:partial, :field, :type, :non_null, :node, :selections, :arguments, :runtime, :watched) do
+  ObjectPlace = Struct.new(:partial, :field, :type, :non_null, :node, :selections, :arguments, :runtime, :watched) do
     # True if objects can be made of these records.
     def takes?(records) = records.all? { |record| partial.takes?(record) }
 
-    # @param cohort [Cohort] that they are to be members of
-    def seats(cohort) = Seats.new(self, cohort)
+    # @param objects [ObjectList] that they are to be members of
+    def maker(objects) = ObjectMaker.new(self, objects)
 
     # Makes the list that records are to be in.
     #

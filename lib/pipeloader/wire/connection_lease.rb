@@ -6,7 +6,7 @@ module Pipeloader
   # ActiveRecord gives a connection back when the block that took it ends (`with_connection`, around every read). With
   # several fibers in such blocks at once, the one that took it may be the first to leave, and its connection would go
   # back to the pool under the others' feet.
-  class Hold
+  class ConnectionLease
     # @param leased_before [Boolean] whether the connection was leased before the response began: not ours to give back
     def initialize(pool, leased_before)
       @pool = pool

@@ -2,7 +2,7 @@
 
 module Pipeloader
   # The bytecode that Ruby has compiled a method to.
-  class Instructions
+  class Bytecode
     # Where the frame of a method ends, and its local variables begin (VM_ENV_DATA_SIZE).
     FRAME = 3
     # Calls that have neither a splat nor a block, on an object and on `self`.
@@ -13,7 +13,7 @@ module Pipeloader
 
     class << self
       # @param method [UnboundMethod]
-      # @return [Instructions, nil] nil for Ruby's own, those that are written in C, and those that take other than keywords
+      # @return [Bytecode, nil] nil for Ruby's own, those that are written in C, and those that take other than keywords
       def of(method)
         return unless method.parameters.all? { |kind, _| %i[key keyreq].include?(kind) }
 

@@ -2,8 +2,8 @@
 
 module Pipeloader
   # How one execution of the Interpreter goes through the objects that stand for records: those that are side by side together
-  # (Cohort), and their associations read for all that ask.
-  class Cohorts
+  # (ObjectList), and their associations read for all that ask.
+  class ObjectLists
     NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
     private_constant :NO_ARGUMENTS
 
@@ -16,28 +16,28 @@ module Pipeloader
       @runtime = runtime
       @loader = loader
       @plans = plans
-      @owners = {}.compare_by_identity # {Link | Preload => Owners}, those that are being gathered
-      @gathering = {}.compare_by_identity # {Run => [Owners]}, those of them that one fiber reads
+      @owners = {}.compare_by_identity # {Link | Preload => AssociationRequests}, those that are being gathered
+      @gathering = {}.compare_by_identity # {Run => [AssociationRequests]}, those of them that one fiber reads
       @watched = !FieldTrace.of(runtime.query).nil?
     end
 
     # Goes on with an object that graphql-ruby has made.
     #
-    # @param fields [Hash] as Cohort's
+    # @param fields [Hash] as ObjectList's
     def go_on(partial, result, fields)
-      cohort = Cohort.new(self, partial)
-      cohort.add(result, fields, current_job)
-      cohort.enqueue
+      objects = ObjectList.new(self, partial)
+      objects.add(result, fields, current_job)
+      objects.enqueue
     end
 
     # @param type [Class, GraphQL::Schema::Wrapper] of the field, or of the items of its list
-    # @return [Place, nil] nil where graphql-ruby is to make the objects
+    # @return [ObjectPlace, nil] nil where graphql-ruby is to make the objects
     def place(field, type, node, selections, arguments, model)
       item = Types.nullable(type)
       partial = @plans.partial(item, selections, node, model) if item.kind.object?
-      return unless partial.is_a?(Partial) && partial.wraps?
+      return unless partial.is_a?(PartialPlan) && partial.wraps?
 
-      Place.new(partial, field, item, type.non_null?, node, selections, arguments, @runtime, @watched)
+      ObjectPlace.new(partial, field, item, type.non_null?, node, selections, arguments, @runtime, @watched)
     end
 
     # Makes a list, and fills it when its turn has come.
@@ -51,12 +51,12 @@ module Pipeloader
       job = current_job
       first = job.next_indexes(records.size)
       queue(job, first) do
-        seat_all(place) { |seats| records.each_with_index { |it, at| seats.take(it, list, at, job, first + at) } }
+        make_all(place) { |maker| records.each_with_index { |it, at| maker.make(it, list, at, job, first + at) } }
       end
       list
     end
 
-    # Has an association read for a member of a cohort, along with all others that ask for it.
+    # Has an association read for a member of an ObjectList, along with all others that ask for it.
     #
     # @param index [Integer] of the job in which graphql-ruby would come to it, among those of the member's own
     # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>]
@@ -66,17 +66,17 @@ module Pipeloader
 
       key = partial.key(link, member.record)
       owners = @owners[link] ||= gather(link, nodes)
-      owners.add(owner = Owner.new(owners, member, index, key))
+      owners.add(owner = AssociationRequest.new(owners, member, index, key))
       run = @loader.pipeloader_run
       run.add(owner.job) if run.failing?
       true
-    rescue Unfit
+    rescue DoesNotFit
       false
     end
 
     # Makes the objects of the records that were read for +owners+, and goes on with these.
     #
-    # @param owners [Array<Owner>] of the +group+
+    # @param owners [Array<AssociationRequest>] of the +group+
     def bring_up(group, owners)
       first = owners.first.job
       queue(first.parent, first.index) { settle(group, owners) }
@@ -111,7 +111,7 @@ module Pipeloader
     # They are read behind all jobs that are queued by then: there may be other owners. (And before any fiber goes on that has
     # parked, so that it's one burst.)
     def gather(link, nodes)
-      owners = Owners.new(self, link, nodes)
+      owners = AssociationRequests.new(self, link, nodes)
       run = @loader.pipeloader_run
       run.defer(owners)
       run.reserve(owners)
@@ -128,14 +128,14 @@ module Pipeloader
         @owners.delete(owners.link)
         run.take_up(owners)
       end
-      Owners.read(group, ResolverFiber.current)
+      AssociationRequests.read(group, ResolverFiber.current)
     end
 
-    # @yieldparam [Seats]
-    def seat_all(place)
-      cohort = Cohort.new(self, place.partial)
-      yield place.seats(cohort)
-      cohort.enqueue
+    # @yieldparam [ObjectMaker]
+    def make_all(place)
+      objects = ObjectList.new(self, place.partial)
+      yield place.maker(objects)
+      objects.enqueue
     end
 
     def settle(group, owners)
@@ -171,21 +171,21 @@ module Pipeloader
       lists = owners.map { |owner| place.list_in(owner.result, key) }
       first = owners.find { |owner| owner.target.any? } or return
       queue(first.job, 1) do
-        seat_all(place) do |seats|
+        make_all(place) do |maker|
           owners.zip(lists) do |owner, list|
-            owner.target.each_with_index { |record, at| seats.take(record, list, at, owner, at + 1) }
+            owner.target.each_with_index { |record, at| maker.make(record, list, at, owner, at + 1) }
           end
         end
       end
     end
 
     def put(place, key, owners)
-      seat_all(place) do |seats|
+      make_all(place) do |maker|
         owners.each do |owner|
           result = owner.result
           next result.graphql_dead || result.set_leaf(key, nil) unless owner.target
 
-          seats.take(owner.target, result, key, owner)
+          maker.make(owner.target, result, key, owner)
         end
       end
     end
