@@ -11,19 +11,19 @@ class AssociationRequestsTest < PipeloaderTest
 
   class Shelf < ActiveRecord::Base
     self.table_name = "owner_shelves"
-    has_many :books, -> { where(title: "b").order(:id) }, class_name: "OwnersTest::Book"
-    has_many :all_books, -> { order(:id) }, class_name: "OwnersTest::Book", foreign_key: :shelf_id
-    has_one :child, -> { order(:id) }, class_name: "OwnersTest::Shelf", foreign_key: :parent_id
+    has_many :books, -> { where(title: "b").order(:id) }, class_name: "AssociationRequestsTest::Book"
+    has_many :all_books, -> { order(:id) }, class_name: "AssociationRequestsTest::Book", foreign_key: :shelf_id
+    has_one :child, -> { order(:id) }, class_name: "AssociationRequestsTest::Shelf", foreign_key: :parent_id
   end
 
   class Book < ActiveRecord::Base
     self.table_name = "owner_books"
-    belongs_to :shelf, class_name: "OwnersTest::Shelf", counter_cache: :books_count
+    belongs_to :shelf, class_name: "AssociationRequestsTest::Shelf", counter_cache: :books_count
   end
 
   # Asks for a column when it comes into being.
   class Asking < Shelf
-    has_many :tomes, -> { order(:id) }, class_name: "OwnersTest::Book", foreign_key: :shelf_id
+    has_many :tomes, -> { order(:id) }, class_name: "AssociationRequestsTest::Book", foreign_key: :shelf_id
     after_initialize { title.upcase if open? }
   end
 

@@ -2,7 +2,7 @@
 
 require_relative "../support/plain_plans"
 
-class PlanRootsTest < PlainPlanTest
+class RootValuesTest < PlainPlanTest
   SELECTION = "{ id title body likes author { name } comments { id body } tags { name } }"
 
   # {name => [what the resolver returns, whether a plan is for it]}

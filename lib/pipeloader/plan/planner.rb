@@ -168,7 +168,7 @@ module Pipeloader
       return unless known.all? { |reader| reader.columns? && reader.columns.one? }
 
       read = known.map { |reader| reader.columns.first }
-      return unless read.uniq!.nil? # (what two readers give is one object)
+      return if read.uniq! || read.any? { |column| PlainModel.of(model).stores?(column) } # (what two readers give is one object)
 
       types = read.map { |column| model.attribute_types.fetch(column) }
       return unless types.all? { |it| Cast.known?(it) }
@@ -231,11 +231,11 @@ module Pipeloader
     end
 
     def leaf(type, field, reader, model)
-      one = reader.columns? && reader.columns.one?
-      reason = one ? Coercion.objection(field.type) : "`#{PlainField.of(type, field).reader}` isn't one column"
+      column = reader.columns.first if reader.columns? && reader.columns.one?
+      reason = column ? Coercion.objection(field.type) : "`#{PlainField.of(type, field).reader}` isn't one column"
+      reason ||= "the readers of its store accessors write `#{column}`" if PlainModel.of(model).stores?(column)
       return of_field(type, field, reason) if reason
 
-      column = reader.columns.first
       coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
       Part.new([column], ->(key, columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
     end

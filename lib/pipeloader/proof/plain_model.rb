@@ -98,6 +98,11 @@ module Pipeloader
       end
     end
 
+    # True if a column has store accessors: to read one of these turns a null of the record's into an empty Hash.
+    #
+    # @param column [String, nil]
+    def stores?(column) = @model.stored_attributes.any? && @model.stored_attributes.key?(column&.to_sym)
+
     # @param name [Symbol] of a method of its records
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
