@@ -2,8 +2,8 @@
 
 # The analysis of a document, once per operation: which subtrees are plain, and how rows become their part of the response.
 #
-# In: an operation's selections, and proofs. Out: a Plan; a PartialPlan, for an object of which some fields are plain; or why
-# there is none. Called by: the executing room and `Pipeloader.explain`.
+# In: an operation's selections, and proofs. Out: a Selection for each place, with its Plan; or a PartialPlan, where only some
+# fields are plain; and why the others aren't. Called by: the executing room and `Pipeloader.explain`.
 
 require "pipeloader/plan/operation"
 require "pipeloader/plan/kept_operations"
@@ -12,12 +12,12 @@ require "pipeloader/plan/calculation"
 require "pipeloader/plan/plan"
 require "pipeloader/plan/compiler"
 require "pipeloader/plan/connection_plan"
-require "pipeloader/plan/keyed"
 require "pipeloader/plan/resolver_call"
 require "pipeloader/plan/attribute"
 require "pipeloader/plan/partial_plan"
+require "pipeloader/plan/selection"
 require "pipeloader/plan/proofs"
+require "pipeloader/plan/field_proofs"
 require "pipeloader/plan/link_proofs"
-require "pipeloader/plan/planner"
-require "pipeloader/plan/partial_planner"
-require "pipeloader/plan/page_planner"
+require "pipeloader/plan/analyzer"
+require "pipeloader/plan/connection_analyzer"

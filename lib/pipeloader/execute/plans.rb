@@ -28,9 +28,8 @@ module Pipeloader
     #: (Operation) -> void
     def initialize(operation)
       @operation = operation
-      # {place => {type => {model => Plan, or why there is none}}}; several types where a place is in a fragment on an interface
-      @places = {}
-      @partials = {} # {place => {type => {model => PartialPlan}}}
+      # {place => {type => {model => Selection}}}; several types where a place is in a fragment on an interface
+      @selections = {}
       @preloads = {}.compare_by_identity # {reflection => Preload; nil where there is none}
       @associations = {} # {[type, field, model] => reflection; nil where the field gives no association}
     end
@@ -81,8 +80,7 @@ module Pipeloader
     # @raise [DoesNotFit]
     def write_things(things, type, selections, node, context)
       model = Value.things(things, @operation.schema) || raise(DoesNotFit)
-      plan = look(@places, type, selections, node, model) { plan_for(type, selections, model) }
-      raise DoesNotFit unless plan.is_a?(Plan)
+      plan = selection(type, selections, node, model).plan || raise(DoesNotFit)
       raise DoesNotFit unless things.all? { |it| Value.just?(it, model) }
 
       plan.use(context)
@@ -102,9 +100,7 @@ module Pipeloader
     #
     # @return [PartialPlan, nil] nil if nothing is
     def partial(type, selections, node, model)
-      partial = look(@partials, type, selections, node, model) do
-        planner(type, model, PartialPlanner).partial(type, selections, model)
-      end
+      partial = selection(type, selections, node, model).partial
       partial unless partial.empty? || in_transaction?(partial)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -137,35 +133,26 @@ module Pipeloader
     # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
     # @return [Plan, nil]
     def at(type, selections, node, model)
-      plan = look(@places, type, selections, node, model) { open?(model) ? return : plan_for(type, selections, model) }
-      plan if plan.is_a?(Plan) && !in_transaction?(plan)
+      selection = known(type, selections, node, model) || (open?(model) ? return : analyze(type, selections, node, model))
+      plan = selection.plan
+      plan unless plan.nil? || in_transaction?(plan)
     end
 
-    # The verdicts so far on values of +type+ at a place of the document.
-    #
-    # @return [Array<Plan, String>] for each model that came there; a String says why there is no plan
-    def verdicts(type, selections, node) = @places.dig(@operation.place(selections, node), type)&.values || []
+    # @return [Array<Selection>] of objects of a +type+ that came to a place of the document, for each model
+    def selections(type, selections, node) = @selections.dig(@operation.place(selections, node), type)&.values || []
 
     # @return [Array<Class>] of the objects that came to a place, as far as they were looked at
-    def types(selections, node)
-      place = @operation.place(selections, node)
-      [@places, @partials].flat_map { |known| known.fetch(place, {}).keys }.uniq
-    end
-
-    # @return [Array<PartialPlan>] for each model whose records came there
-    def partials(type, selections, node)
-      @partials.dig(@operation.place(selections, node), type)&.values || []
-    end
+    def types(selections, node) = @selections.fetch(@operation.place(selections, node), {}).keys
 
     private
 
     def preload(reflection)
       known = @preloads.key?(reflection) && (@preloads[reflection].nil? || @preloads[reflection].current?)
-      known ? @preloads[reflection] : @preloads[reflection] = Planner.new(@operation).preload(reflection)
+      known ? @preloads[reflection] : @preloads[reflection] = Analyzer.new(@operation).preload(reflection)
     end
 
     def association(*place)
-      @associations.fetch(place) { @associations[place] = Planner.new(@operation).association(*place) }
+      @associations.fetch(place) { @associations[place] = Analyzer.new(@operation).association(*place) }
     end
 
     # Many owners' records of one association.
@@ -194,29 +181,32 @@ module Pipeloader
       link if lookup.narrows? && !link.leads_back?
     end
 
-    # Returns what is known, unless a model has changed since.
-    def look(places, type, selections, node, model)
-      # (Some classes are made for each request.)
-      known = (places[@operation.place(selections, node)] ||= {})[type] ||= Bounded.new(Operation::LIMIT)
-      plan = known[model]
-      return plan if plan && (plan.is_a?(String) || plan.current?)
+    def selection(...) = known(...) || analyze(...)
 
-      known[model] = yield.tap { |made| @operation.grow(made.is_a?(String) ? made.bytesize : made.bytes) }
+    # @return [Selection, nil] nil if there is none yet, or a model has changed since
+    def known(type, selections, node, model)
+      selection = @selections.dig(@operation.place(selections, node), type)&.[](model)
+      selection if selection&.current?
+    end
+
+    # With all that is below.
+    #
+    # @return [Selection]
+    def analyze(type, selections, node, model)
+      analyzer = Analyzer.new(@operation)
+      selection = analyzer.selection(type, selections, model)
+      analyzer.found.each { |it| keep(it.type, it.selections, it.node, it.selection) }
+      keep(type, selections, node, selection)
+    end
+
+    # Some classes are made for each request.
+    def keep(type, selections, node, selection)
+      places = @selections[@operation.place(selections, node)] ||= {}
+      (places[type] ||= Bounded.new(Operation::LIMIT))[selection.model] = selection
     end
 
     # There a statement that fails ends more than itself.
     def in_transaction?(plan) = plan.databases.any? { |model| open?(model) }
     def open?(model) = model.connection_pool.active_connection?&.transaction_open?
-
-    def plan_for(type, selections, model)
-      return "#{type.to_type_signature} is no object type" unless type.kind.object?
-
-      planner(type, model).plan(type, selections, model)
-    end
-
-    # (A thing may stand for a connection.)
-    def planner(type, model, other = Planner)
-      (ConnectionSelection.connection?(type) && model < ActiveRecord::Base ? PagePlanner : other).new(@operation)
-    end
   end
 end

@@ -80,7 +80,7 @@ module Pipeloader
     def takes?(_connection) = true
 
     def size = @nodes.size
-    def bytes = @nodes.bytes + ((@parts.size + @reasons.size) * 650)
+    def bytes = (@parts.size + @reasons.size) * 650
     def use(context, coerced: false) = @nodes.use(context, coerced: coerced)
     def compile = @nodes.compile
 

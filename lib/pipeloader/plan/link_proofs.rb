@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # As the Planner: how a plan follows an association, or why it can't.
+  # As the Analyzer: how a plan follows an association, or why it can't.
   module LinkProofs
     private
 
@@ -15,7 +15,7 @@ module Pipeloader
       item, model = field.type.unwrap, reflection.klass
       lookups = {}.compare_by_identity
       lambda do |nodes|
-        plan = plan_of(item, below(nodes), model)
+        plan = plan_below(item, nodes, model)
         next plan if plan.is_a?(String)
 
         given = FieldArguments.new(field, nodes.first) if chain && chain.parameters.any?
@@ -32,7 +32,7 @@ module Pipeloader
       return of_field(type, field, reason) if reason
 
       plain = PlainField.of(type, field)
-      Proofs::Part.new([lookup.owners_key], lambda do |key, columns|
+      Selection::Part.new([lookup.owners_key], lambda do |key, columns|
         Link.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
       end)
     end

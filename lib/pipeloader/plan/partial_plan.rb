@@ -7,24 +7,19 @@ module Pipeloader
     NONE = [].freeze
     private_constant :NONE
 
-    # @return [Hash{String => String, nil}] why fields aren't plain, by key in the response
-    attr_reader :reasons
-
     attr_reader :model
 
-    # @param entries [Array(Array<String>, (Plan::Leaf | Plan::Computed | Link | Preload))] each with the columns that it reads of
-    #   the record
-    # @param calls [Hash{String => ResolverCall}] of what isn't plain, by key in the response
+    # @param fields [Hash{String => Selection::Part, Selection::Opaque}] by key in the response
     # @param wraps [Boolean] whether nobody sees that an object is made of a record
-    def initialize(model, entries, reasons, calls, wraps:)
+    def initialize(model, fields, wraps:)
       @model = model
-      @calls = calls
       @wraps = wraps
       @types = model.attribute_types if record?
-      @reasons = reasons
-      @columns = entries.to_h { |columns, entry| [entry.key, columns] }
-      links, leaves = entries.map(&:last).partition { |entry| entry.respond_to?(:lookup) }
-      @links, @leaves = [links, leaves].map { |some| some.to_h { |entry| [entry.key, entry] } }
+      parts, others = fields.partition { |_, field| field.is_a?(Selection::Part) && !field.rows_only }.map(&:to_h)
+      @calls = others.transform_values(&:call).compact
+      @columns = parts.transform_values(&:columns)
+      entries = parts.to_h { |key, part| [key, part.entry.call(key, part.columns)] }
+      @links, @leaves = entries.partition { |_, entry| entry.respond_to?(:lookup) }.map(&:to_h)
     end
 
     # @return [Array<Class>] as Plan's
@@ -36,8 +31,7 @@ module Pipeloader
 
     # As Plan's.
     def bytes
-      2_000 + ((@columns.size + @calls.size + @reasons.size) * 650) +
-        @links.each_value.sum { |link| link.is_a?(Link) ? 1_000 + link.plan.bytes : 1_000 }
+      2_000 + ((@columns.size + @calls.size) * 650) + (@links.size * 1_000)
     end
 
     def empty? = @columns.empty? && @calls.empty?

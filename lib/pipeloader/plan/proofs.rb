@@ -1,10 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # As the Planner: proves once what a document selects any number of times.
+  # As the Analyzer: proves once what a document selects any number of times.
   module Proofs
-    # A part of a Plan, before it is known under which key it is in the response, and which columns its rows have.
-    Part = Struct.new(:columns, :entry)
     # Levels of fields of which it is known that they are alike.
     LEVELS = 40
     private_constant :LEVELS
@@ -17,9 +15,10 @@ module Pipeloader
       known.fetch(subject) { known[subject] = yield }
     end
 
-    # As above, of a field of +type+, and of objects that are of +model+.
-    def once_of_field(type, model, field)
-      known = once(type, model) { {}.compare_by_identity }
+    # As above, something of a field of +type+, and of objects that are of +model+.
+    def once_of_field(kind, type, model, field)
+      known = once(kind, type) { {}.compare_by_identity }
+      known = known[model] ||= {}.compare_by_identity
       known.fetch(field) { known[field] = yield }
     end
 

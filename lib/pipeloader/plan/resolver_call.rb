@@ -1,6 +1,19 @@
 # frozen_string_literal: true
 
 module Pipeloader
+  # Something that is written under a key of the response, and is the same under any other.
+  module Keyed
+    # @return [String] in the response
+    attr_reader :key
+
+    # @return [Keyed] for another place in the response
+    def under(key) = key == @key ? self : dup.tap { |it| it.key = key }
+
+    protected
+
+    attr_writer :key
+  end
+
   # A field of a scalar or enum for which graphql-ruby calls one method, and does nothing else that anyone could see. It's called
   # directly, where what it returns can be written as it is; anything else (an error, a lazy value, a null where none may be) is
   # graphql-ruby's, which is given it in the method's stead.

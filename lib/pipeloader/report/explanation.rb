@@ -53,8 +53,8 @@ module Pipeloader
 
     # A kind of object at one place of the response.
     #
-    # path: ["posts", "author"]. compiled: whether a plan has written all of them. partials: what is known of the others
-    Spot = Struct.new(:path, :type, :compiled, :partials)
+    # path: ["posts", "author"]. compiled: whether a plan has written all of them. selections: what is known of the others
+    Spot = Struct.new(:path, :type, :compiled, :selections)
     private_constant :Spot
 
     # @param witness [Witness] that has seen the execution
@@ -141,7 +141,7 @@ module Pipeloader
       types = type.kind.abstract? ? types_at(path, type, nodes) : [type]
       types.map do |it|
         compiled = @present[path] ? !@witness.made?(path, it) : parent.compiled
-        Spot.new(path, it, compiled, Plans.for(@operation).partials(it, *place(nodes)))
+        Spot.new(path, it, compiled, Plans.for(@operation).selections(it, *place(nodes)))
       end
     end
 
@@ -174,14 +174,14 @@ module Pipeloader
 
     # Why objects were made.
     def why(spot, key, types, nodes)
-      found = types.flat_map { |type| Plans.for(@operation).verdicts(type, *place(nodes)) }
-      @off || found.grep(String).first || known(spot, key) || (TRANSACTION if transaction?) || UNFIT
+      found = types.flat_map { |type| Plans.for(@operation).selections(type, *place(nodes)) }
+      @off || found.filter_map(&:reason).first || known(spot, key) || (TRANSACTION if transaction?) || UNFIT
     end
 
     # Why graphql-ruby has resolved a field.
-    def reason(spot, key) = @off || known(spot, key) || (spot.path.empty? || spot.partials.any? ? RESOLVER : OBJECT)
+    def reason(spot, key) = @off || known(spot, key) || (spot.path.empty? || spot.selections.any?(&:partial?) ? RESOLVER : OBJECT)
 
-    def known(spot, key) = spot.partials.filter_map { |partial| partial.reasons[key] }.first
+    def known(spot, key) = spot.selections.filter_map { |selection| selection.fields[key]&.reason }.first
 
     def transaction?
       ActiveRecord::Base.connection_handler.each_connection_pool.any? { |pool| pool.active_connection?&.transaction_open? }

@@ -1,59 +1,33 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # As Planner, for what is selected of a Relay connection; stops where that is more than graphql-ruby's own types say.
-  class PagePlanner < Planner
+  # As Analyzer, for what is selected of a Relay connection; stops where that is more than graphql-ruby's own types say.
+  class ConnectionAnalyzer < Analyzer
     ENCODER = GraphQL::Schema::Base64Encoder
     FACTS = %i[has_next_page has_previous_page start_cursor end_cursor].freeze
+    # Fields that load the nodes themselves.
     PARTS = %w[edges nodes pageInfo].freeze
     private_constant :ENCODER, :FACTS, :PARTS
 
-    # @return [ConnectionPlan, String] the reason, if there can be none
-    def plan(type, selections, model)
-      reason = begin_with(type, model)
-      return reason if reason
+    # @return [Selection]
+    def analyze(type, selections, model)
+      @type, @model = type, model
+      @nodes, @fields = nil, []
+      objection = once(:connection, type) { objection_to_connection(type) }
+      return nothing(objection) if objection
 
-      entries = all_of(selected(type, selections)) { |key, nodes| entry(type, key, nodes) }
-      entries.is_a?(String) ? entries : page_of(entries.values)
-    end
+      selected = selected(type, selections)
+      entries = selected.to_h { |key, nodes| [key, entry(type, key, nodes)] }
+      loading = selected.each_key.find { |key| entries[key].is_a?(String) && PARTS.include?(selected[key].first.name) }
+      return nothing(entries[loading]) if loading
+      return nothing(entries.each_value.grep(String).first || "#{type.graphql_name}: no nodes are selected") unless @nodes
 
-    # The plain part of a connection, whatever the rest is.
-    #
-    # @return [ConnectionPlan, PartialPlan] an empty one where nothing is
-    def partial(type, selections, model)
-      page = parted(type, selections) unless begin_with(type, model)
-      page.is_a?(ConnectionPlan) ? page : PartialPlan.new(model, [], {}, {}, wraps: false)
+      Selection::OfConnection.new(@operation, model, entries, @nodes, @fields)
     end
 
     private
 
-    # @return [String, nil] the reason, if there can be no plan
-    def begin_with(type, model)
-      @type, @model = type, model
-      @nodes, @fields = nil, []
-      once(:connection, type) { objection_to_connection(type) }
-    end
-
-    # @return [ConnectionPlan, String]
-    def page_of(entries, reasons = {})
-      @nodes ? ConnectionPlan.new(@nodes, entries, @fields, reasons) : "#{@type.graphql_name}: no nodes are selected"
-    end
-
-    # @return [ConnectionPlan, String] what is plain, with the reasons why the rest isn't
-    def parted(type, selections)
-      reasons = {}
-      entries = selected(type, selections).filter_map do |key, nodes|
-        before = [@nodes, @fields.dup]
-        found = entry(type, key, nodes) unless typename?(nodes)
-        next found unless found.nil? || found.is_a?(String)
-        return found if PARTS.include?(nodes.first.name) # these load the nodes themselves
-
-        @nodes, @fields = before
-        reasons[key] = found
-        nil
-      end
-      page_of(entries, reasons)
-    end
+    def nothing(reason) = Selection.new(@operation, @model, {}, reason)
 
     def objection_to_connection(type)
       name = type.graphql_name
@@ -117,6 +91,12 @@ module Pipeloader
       yield(plain.reader(host), field) || of_field(type, field, "it isn't graphql-ruby's")
     end
 
+    # @return [Plan::Constant, String]
+    def constant(type, key)
+      part = typename(type)
+      part.is_a?(String) ? part : part.entry.call(key, [])
+    end
+
     def edges(key, field, nodes)
       edge = object_type(field, list: true)
       return edge if edge.is_a?(String)
@@ -142,7 +122,7 @@ module Pipeloader
       return "the nodes are selected twice" if @nodes
 
       @fields << field
-      plan = plan_of(type, below(nodes), @model)
+      plan = plan_below(type, nodes, @model)
       plan.is_a?(String) ? plan : ConnectionPlan::Nodes.new(key, @nodes = plan)
     end
 
@@ -162,6 +142,16 @@ module Pipeloader
     end
 
     def selected_below(type, nodes) = selected(type, below(nodes))
+
+    # @return [Hash, String] what the block has proved for each, or the first reason
+    def all_of(pairs)
+      pairs.to_h do |key, nodes|
+        proved = yield(key, nodes)
+        return proved if proved.is_a?(String)
+
+        [key, proved]
+      end
+    end
 
     # @return [Class, String] of the objects that +field+ returns
     def object_type(field, list:)

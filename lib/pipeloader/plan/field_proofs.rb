@@ -1,0 +1,125 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # As the Analyzer: whether a field of records is plain, and what it is then.
+  module FieldProofs
+    private
+
+    # @return [Part, String]
+    def part(type, nodes, model)
+      return typename(type) if typename?(nodes)
+
+      field = field_of(type, nodes)
+      return field if field.is_a?(String)
+
+      part = once_of_field(:part, type, model, field) { prove(type, field, model) }
+      part.is_a?(Proc) ? placed(part, nodes) : part
+    end
+
+    # @return [Part, #call, String] what a field is wherever it is selected, or what makes that of its nodes
+    def prove(type, field, model)
+      plain = PlainField.of(type, field)
+      part = by_chain(type, field, plain, model) || by_formula(field, plain, model)
+      return part if part
+
+      reason = plain.objection || objection_on_next(plain)
+      return of_field(type, field, reason) if reason
+
+      reader = PlainModel.of(model).reader(plain.reader)
+      return of_field(type, field, reader.reason) if reader.reason
+
+      reader.association? ? link(type, field, model.reflect_on_association(reader.association)) : leaf(type, field, reader, model)
+    end
+
+    # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
+    def by_chain(type, field, plain, model)
+      return unless (chain = plain.chain) && objection_on_next(plain).nil?
+
+      reader = PlainModel.of(model).reader(chain.reader)
+      reflection = model.reflect_on_association(reader.association) if reader.association?
+      return unless reflection&.collection? && postgresql?(model) && Lookup.objection(reflection).nil?
+
+      return connection(type, field, reflection, chain) if plain.paged?
+      return link(type, field, reflection, chain) if field.type.unwrap.kind.composite?
+
+      calculation(plain, reflection, chain) if Coercion.objection(field.type).nil?
+    end
+
+    # @return [Part, #call, nil] as #by_chain
+    def by_formula(field, plain, model)
+      return unless Coercion.objection(field.type).nil? && (formula = plain.formula(model)) && objection_on_next(plain).nil?
+
+      known = formula.readers.map { |name| PlainModel.of(model).reader(name) }
+      return unless known.all? { |reader| reader.columns? && reader.columns.one? }
+
+      read = known.map { |reader| reader.columns.first }
+      return if read.uniq! || read.any? { |column| PlainModel.of(model).stores?(column) } # (what two readers give is one object)
+
+      types = read.map { |column| model.attribute_types.fetch(column) }
+      return unless types.all? { |it| Cast.known?(it) }
+
+      casts, coercion = types.map { |it| Cast.new(it) }, Coercion.new(field.type)
+      with_arguments(field, formula) { |given| computed(formula, read, casts, given, coercion) }
+    end
+
+    def computed(formula, read, casts, given, coercion)
+      Selection::Part.new(read, lambda do |key, columns|
+        Plan::Computed.new(key, formula, read.map { |it| columns.index(it) }.zip(casts), given, coercion)
+      end)
+    end
+
+    # Yields what a field's nodes give to its +method+; nil where that takes nothing.
+    #
+    # @param method [Chain, Formula]
+    # @return [Part, #call] what the block returns, for any nodes or for those that it is called with
+    def with_arguments(field, method)
+      return yield(nil) if method.parameters.none?
+
+      ->(nodes) { yield(FieldArguments.new(field, nodes.first)) }
+    end
+
+    # @return [Part, #call, nil]
+    def calculation(plain, reflection, chain)
+      return unless postgresql?(reflection.klass)
+
+      projection = Projection.of(reflection.klass, [])
+      return unless narrows?(CalculationLookup.new(reflection, projection, chain, nil))
+
+      plan = Plan.new(projection, [])
+      with_arguments(plain.field, chain) do |given|
+        lookup = CalculationLookup.new(reflection, projection, chain, given)
+        coercion = Coercion.new(plain.field.type, lookup.value_type)
+        Selection::Part.new([lookup.owners_key], lambda do |key, columns|
+          Calculation.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, coercion)
+        end)
+      end
+    end
+
+    def leaf(type, field, reader, model)
+      column = reader.columns.first if reader.columns? && reader.columns.one?
+      reason = column ? Coercion.objection(field.type) : "`#{PlainField.of(type, field).reader}` isn't one column"
+      reason ||= "the readers of its store accessors write `#{column}`" if PlainModel.of(model).stores?(column)
+      return of_field(type, field, reason) if reason
+
+      coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
+      Selection::Part.new([column], ->(key, columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
+    end
+
+    # @param chain [Chain] what is called of the association, before it is a connection
+    # @return [#call, String]
+    def connection(type, field, reflection, chain)
+      return of_field(type, field, "`scope_items` of its nodes") unless PlainField.of(type, field).unscoped?
+
+      item, model, chain = field.type.unwrap, reflection.klass, PageLookup.chain(chain)
+      lambda do |nodes|
+        next of_field(type, field, "it is read from its end") if PageLookup::Arguments.backwards?(nodes.first)
+
+        page = plan_below(item, nodes, model)
+        next page if page.is_a?(String)
+
+        given = PageLookup::Arguments.new(field, nodes.first, model, page.peeks?)
+        linked(type, field, reflection, PageLookup.new(reflection, page.projection, chain, given), page)
+      end
+    end
+  end
+end

@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The fields that are selected at one place of a document, of objects that stand for records of one model or are things of one
+  # class. They decide what is done with the objects: where all are plain, rows become the response by a Plan; else a PartialPlan
+  # does the plain ones, and graphql-ruby the others.
+  class Selection
+    # A field that can be done without graphql-ruby, under any key of the response.
+    #
+    # columns: those that it reads of its object's row. entry: makes the plan's entry of a key and the rows' columns. reason: why
+    # graphql-ruby does the field once the records that it brings are read; nil if it is plain. rows_only: whether only a Plan can
+    # do it
+    Part = Struct.new(:columns, :entry, :reason, :rows_only) do
+      def call = nil
+    end
+
+    # A field that graphql-ruby does. call: ResolverCall, if it does no more than call one method
+    Opaque = Struct.new(:reason, :call)
+
+    # @return [Hash{String => Part, Opaque}] by key, in the order of the response
+    attr_reader :fields
+
+    # @return [String, nil] why there is no Plan
+    attr_reader :reason
+
+    attr_reader :model
+
+    alias inspect to_s
+
+    # @param wraps [Boolean] whether nobody sees that an object is made of a record
+    #: (Operation, Class, Hash[String, (Part | Opaque)], String?, ?wraps: bool) -> void
+    def initialize(operation, model, fields, reason, wraps: false)
+      @operation = operation
+      @model = model
+      @fields = fields
+      @reason = reason
+      @wraps = wraps
+      @types = model.attribute_types if record?
+      @plan = @partial = nil
+    end
+
+    # True if it is of records, and not of other things.
+    def record? = @model < ActiveRecord::Base
+
+    # True if all models are as they were.
+    def current?
+      (@types.nil? || @model.attribute_types.equal?(@types)) && [@plan, @partial].all? { |it| it.nil? || it.current? }
+    end
+
+    # @return [Plan, nil] nil if any field isn't plain
+    def plan = @plan ||= (keep(make_plan) unless @reason)
+
+    # @return [PartialPlan] of the plain fields
+    def partial = @partial ||= keep(make_partial)
+
+    # True if #partial was ever asked for.
+    def partial? = !@partial.nil?
+
+    private
+
+    # Things are their own rows.
+    def make_plan
+      projection = Projection.of(@model, [*PlainModel.of(@model).keys, *@fields.each_value.flat_map(&:columns)].uniq) if record?
+      Plan.new(projection, @fields.map { |key, part| part.entry.call(key, projection&.columns) })
+    end
+
+    def make_partial = PartialPlan.new(@model, @fields, wraps: @wraps)
+
+    def keep(made)
+      @operation.grow(made.bytes)
+      made
+    end
+
+    # Of a Relay connection's fields, of which at least the nodes are plain.
+    class OfConnection < Selection
+      # @param entries [Hash{String => Edges, Nodes, Info, Plan::Constant, String}] by key; a String says why graphql-ruby does it
+      # @param nodes [Plan]
+      # @param brings [Array<GraphQL::Schema::Field>] as ConnectionPlan's
+      def initialize(operation, model, entries, nodes, brings)
+        fields = entries.transform_values { |it| it.is_a?(String) ? Opaque.new(it) : Part.new([], it) }
+        super(operation, model, fields, entries.each_value.grep(String).first)
+        @nodes = nodes
+        @brings = brings
+      end
+
+      private
+
+      def make_plan = ConnectionPlan.new(@nodes, @fields.each_value.map(&:entry), @brings)
+
+      # The name of its type is graphql-ruby's, too.
+      def make_partial
+        left, done = @fields.partition { |_, field| field.is_a?(Opaque) || field.entry.is_a?(Plan::Constant) }.map(&:to_h)
+        ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, left.transform_values(&:reason))
+      end
+    end
+  end
+end
