@@ -38,7 +38,7 @@ module Pipeloader
         GraphQL::Schema::Argument.prepend(ArgumentTurn)
         GraphQL::Schema::InputObject.singleton_class.prepend(InputPosition)
         GraphQL::Schema::Member::HasArguments::ArgumentObjectLoader.prepend(LoadTurn)
-        GraphQL::Execution::Interpreter::ArgumentsCache.prepend(SharedArguments)
+        GraphQL::Execution::Interpreter::ArgumentsCache.prepend(SharedArguments, QueuedArguments)
         return unless defined?(GraphQL::Execution::LoadArgumentStep)
 
         GraphQL::Execution::InputValues.prepend(StepArguments)

@@ -7,8 +7,14 @@ module Pipeloader
     # Stands in the queue for jobs that nobody needs one by one: `jobs` makes them.
     module Several; end
 
+    NONE = [].freeze
+    private_constant :NONE
+
     TAKES_STEPS = defined?(GraphQL::Execution::FieldResolveStep) ? true : false
     private_constant :TAKES_STEPS
+
+    # @return [Array] the place of the job number +index+ that one at +place+ has asked for
+    def self.below((lazies, sources, origin, steps, order), index) = [lazies, sources, origin, steps + 1, [*order, index]]
 
     attr_reader :parent, :index
 
@@ -82,6 +88,15 @@ module Pipeloader
     #: (Integer, ?(^() -> void)?) -> Job
     def child(index, work = nil) = Job.new(@loader, work, self, index, false)
 
+    # From here on a serial run would come to it later: in the round in which its source is loaded.
+    def wait_for_source = move(nil)
+
+    # @return [Array(Integer, Integer)] in which a serial run would come to it: of lazy values, of sources
+    def round = place.first(2)
+
+    # As above: in the job that coerces the last of so many arguments.
+    def wait_for_arguments(count) = move(next_indexes(count) + count - 1)
+
     # The places of the next jobs that this one asks for.
     #
     # @return [Integer] the first of so many
@@ -99,7 +114,7 @@ module Pipeloader
     # <=> by when a serial run would begin with each. (In depth, a job begins before those that it asks for, and ends after them.)
     #
     #: (Job) -> Integer
-    def compare_beginning(other) = @loader.pipeloader_depth_first? ? path <=> other.path : compare_in_queue(other)
+    def compare_beginning(other) = @loader.pipeloader_depth_first? ? path <=> other.path : beginning <=> other.beginning
 
     protected
 
@@ -107,10 +122,46 @@ module Pipeloader
 
     def part? = @part && !parent.nil?
 
-    # A part is in its parent's place.
-    def place = @place ||= part? ? [*parent.place, index] : [path.first.first, path.size, path]
+    # Where a serial run would come to what it is at: [rounds of lazy values, rounds of sources, the place that a job went on from
+    # in that round, jobs behind that, their numbers]. One fiber goes on with such a job and does all that it asks for.
+    def place = @place ||= place_after(@moves ? @moves.size : 0)
+
+    def beginning = @moves ? first_place : place
+
+    # @return [Array] the place of one that it has asked for as its child number +index+
+    def place_of_child(index)
+      return place if @moves.nil?
+
+      place_after(@moves.index { |children, _| index <= children } || @moves.size)
+    end
 
     private
+
+    # Those that it has asked for stay where they are. A part is in its parent's place.
+    #
+    # @param argument [Integer, nil] number of the job that goes on with it; nil for a source
+    def move(argument)
+      return if part? || @loader.pipeloader_depth_first?
+
+      @loader.pipeloader_run.move(self) do
+        (@moves ||= []) << [@children || 0, argument]
+        @place = nil
+      end
+    end
+
+    # @param count [Integer] of its moves
+    def place_after(count)
+      return first_place if count.zero?
+
+      before, (_, argument) = place_after(count - 1), @moves[count - 1]
+      argument ? Job.below(before, argument) : [before[0], before[1] + 1, before, 0, NONE]
+    end
+
+    def first_place
+      return [index.first, 0, NONE, 1, [index]] if parent.nil?
+
+      part? ? [*parent.place, index] : Job.below(parent.place_of_child(index), index)
+    end
 
     # Without a dataloader graphql-ruby runs each job where it is asked for, so depth first, and goes on after it with the
     # job that asked: [0, 1, 5], [0, 1], [0], [1].
@@ -122,7 +173,8 @@ module Pipeloader
       path.first(shared) == other.path.first(shared) ? -order : order
     end
 
-    # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5]. Lazy values come after all of them, with theirs.
+    # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5]. Jobs that waited for sources come after all of them, with
+    # what they ask for then; lazy values come last.
     #
     #: (Job) -> Integer
     def compare_in_queue(other) = place <=> other.place

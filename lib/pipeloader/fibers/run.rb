@@ -82,6 +82,14 @@ module Pipeloader
       @line.insert(@line.bsearch_index { |other| other.compare(job) <= 0 } || @line.size, job)
     end
 
+    # Yields, to change the place of a +job+ that is running.
+    def move(job)
+      at = @line&.bsearch_index { |other| other.compare(job) <= 0 }
+      listed = at && @line[at].equal?(job) && @line.delete_at(at)
+      yield
+      add(job) if listed
+    end
+
     # @param known [Snapshot] what an association's scope sees, and which database is read
     # @return [Batch] that is being gathered for +lookup+
     def batch(lookup, known)

@@ -81,5 +81,34 @@ module Pipeloader
         ResolverFiber.of(@dataloader) if !FieldArguments.quiet?(field) && field.arguments_statically_coercible?
       end
     end
+
+    # Host:: GraphQL::Execution::Interpreter::ArgumentsCache
+    # Since:: graphql 2.5.2
+    # Why no public seam does it:: under GraphQL::Dataloader the objects of a list coerce their field's arguments by jobs of their
+    #   own, and go on behind these. An object that finds them here, because it came later than it would there, skips the jobs.
+    # Falls through when:: the loader isn't ours, or has no queue; or the arguments depend on the object.
+    module QueuedArguments
+      def dataload_for(ast_node, field, parent_object)
+        return super unless (job = pipeloader_queued_job(field))
+
+        coerced = (@pipeloader_coerced ||= {}.compare_by_identity)[field] ||= {}.compare_by_identity
+        if (last = coerced[ast_node])
+          job.wait_for_arguments(@query.context.types.arguments(field).size) if job.compare(last).negative?
+          return super
+        end
+        super do |arguments|
+          coerced[ast_node] ||= ResolverFiber.current&.job
+          yield(arguments)
+        end
+      end
+
+      private
+
+      def pipeloader_queued_job(field)
+        return unless Loader === @dataloader && !@dataloader.pipeloader_depth_first? && field.arguments_statically_coercible?
+
+        ResolverFiber.of(@dataloader)&.job
+      end
+    end
   end
 end

@@ -19,6 +19,43 @@ module Pipeloader
           fiber.end_job(outer)
         end
       end
+
+      def load(value)
+        pipeloader_follow([value])
+        super
+      end
+
+      def load_all(values)
+        pipeloader_follow(values)
+        super
+      end
+
+      # A field goes on when the source has what it asks for.
+      def sync(keys)
+        if (job = pipeloader_job)
+          rounds = @pipeloader_loaded_in ||= {}
+          job.wait_for_source unless keys.all? { |key| rounds.key?(key) && (rounds[key] <=> job.round) < 1 }
+          keys.each { |key| rounds[key] ||= job.round }
+        end
+        super
+      end
+
+      private
+
+      # @return [Job, nil] nil where fields go on depth first
+      def pipeloader_job
+        return if !@dataloader.is_a?(Loader) || @dataloader.pipeloader_depth_first?
+
+        ResolverFiber.current&.job&.with_wholes&.last
+      end
+
+      # What is there by now, because the field has read meanwhile, it would wait for in a serial run.
+      def pipeloader_follow(values)
+        return unless @pipeloader_loaded_in && (job = pipeloader_job)
+
+        rounds = values.filter_map { |value| @pipeloader_loaded_in[result_key_for(value)] if @results.key?(result_key_for(value)) }
+        job.wait_for_source if rounds.size == values.size && (job.round <=> rounds.max) == -1
+      end
     end
   end
 end
