@@ -53,7 +53,8 @@ module Pipeloader
       def pipeloader_follow(values)
         return unless @pipeloader_loaded_in && (job = pipeloader_job)
 
-        rounds = values.filter_map { |value| @pipeloader_loaded_in[result_key_for(value)] if @results.key?(result_key_for(value)) }
+        loaded = values.map { |value| result_key_for(value) }.select { |key| @results.key?(key) }
+        rounds = @pipeloader_loaded_in.values_at(*loaded).compact
         job.wait_for_source if rounds.size == values.size && (job.round <=> rounds.max) == -1
       end
     end
