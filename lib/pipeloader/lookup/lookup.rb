@@ -222,8 +222,7 @@ module Pipeloader
       reflection = @reflection.active_record._reflect_on_association(@reflection.name)
       association = reflection.association_class.new(owner, reflection)
       keys = [key]
-      scope = ActiveRecord::Associations::AssociationScope.create { |value| keys.empty? ? value : keys.pop }
-      relation = association.send(:target_scope).merge!(scope.scope(association))
+      relation = AssociationQuery.relation(association) { |value| keys.empty? ? value : keys.pop }
       everywhere = association.klass.global_current_scope
       everywhere ? relation.merge!(everywhere) : relation
     end

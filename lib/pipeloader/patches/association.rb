@@ -7,7 +7,7 @@ module Pipeloader
     # Why no public seam does it:: two fields that read `post.author` are two fibers; the second must find the target
     #   loaded, as it does when they run one after the other. And ActiveRecord builds for each owner what is the same for all.
     # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this association; more than the
-    #   owner's keys decides what is asked for (AssociationReads), or it is asked for asynchronously.
+    #   owner's keys decides what is asked for (AssociationQuery), or it is asked for asynchronously.
     module Association
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
@@ -64,22 +64,20 @@ module Pipeloader
 
       def pipeloader_target(records) = records.first
 
+      # @param projection [Projection, nil] of the rows; nil for whole ones
       # @return [Array<ActiveRecord::Base>, nil] nil where more than the owner's keys decides what is asked for
-      def pipeloader_find_by_keys(fiber)
+      def pipeloader_find_by_keys(fiber, projection = nil)
         klass = self.klass
-        reads = AssociationReads.of(klass, reflection)
+        query = AssociationQuery.of(klass, reflection)
         read = result = nil
         fiber.response.holding(klass.connection_pool, fiber) do |connection|
-          read = reads.read_for(self, connection) { pipeloader_open_scope }
-          result = connection.pipeloader_select(read, reads.keys_of(owner), fiber) if read
+          read = query.read_for(self, connection, projection)
+          result = connection.pipeloader_select(read, query.keys_of(owner), fiber) if read
         end
-        klass._load_from_sql(result) { |record| read.dynamic? ? pipeloader_take_over(record) : pipeloader_take(record) } if result
-      end
+        return unless result
 
-      # As find_target's statement, and as its relation.
-      def pipeloader_open_scope
-        scope = ActiveRecord::Associations::AssociationScope.create { ActiveRecord::StatementCache::Substitute.new }
-        target_scope.merge!(scope.scope(self))
+        result = projection.narrowed(result) if projection
+        klass._load_from_sql(result) { |record| read.dynamic? ? pipeloader_take_over(record) : pipeloader_take(record) }
       end
 
       def pipeloader_take(record)

@@ -19,10 +19,11 @@ module Pipeloader
 
       # (ActiveRecord 8.0 and later give it `async:`.)
       def find_target(**options)
-        demand = pipeloader_demand if ResolverFiber.current && !options[:async] && !disable_joins && !violates_strict_loading?
+        fiber = ResolverFiber.current
+        demand = pipeloader_demand if fiber && !options[:async] && !disable_joins && !violates_strict_loading?
         return super unless demand
 
-        records = pipeloader_find(demand) || super
+        records = pipeloader_find(demand, fiber) || super
         records.each { |record| demand.meet(record) }
       end
 
@@ -35,28 +36,13 @@ module Pipeloader
         selected ? selected.and(@pipeloader_demand) : @pipeloader_demand
       end
 
-      # As ActiveRecord's find_target.
-      def pipeloader_find(demand)
+      # By the owner's keys, or by a relation, which a RelationProjection narrows.
+      #
+      # @return [Array<ActiveRecord::Base>, nil] nil where they are to be whole
+      def pipeloader_find(demand, fiber)
         return unless (projection = demand.projection(klass)&.for_association(reflection))
 
-        scope = self.scope
-        return scope.tap { |it| it.pipeloader_expect(demand) }.to_a if skip_statement_cache?(scope)
-
-        projection.try { klass.with_connection { |connection| pipeloader_execute(projection, connection) } }
-      end
-
-      def pipeloader_execute(projection, connection)
-        keys = ActiveRecord::Associations::AssociationScope.get_bind_values(owner, reflection.chain)
-        pipeloader_statement(projection, connection).execute(keys, connection) do |record|
-          set_inverse_instance(record)
-          pipeloader_set_strict_loading(record)
-        end
-      end
-
-      def pipeloader_statement(projection, connection)
-        projection.statement(reflection, connection) do |params|
-          target_scope.merge!(ActiveRecord::Associations::AssociationScope.create { params.bind }.scope(self))
-        end
+        projection.try { pipeloader_find_by_keys(fiber, projection) } || scope.tap { |it| it.pipeloader_expect(demand) }.to_a
       end
     end
   end

@@ -85,12 +85,12 @@ module Pipeloader
         def run_on_active_record
           check_methods(ActiveRecord::ConnectionAdapters::QueryCache::Store, %i[clear])
           check_methods(ActiveRecord::Base.singleton_class, %i[clear_query_caches_for_current_thread])
-          check_methods(ActiveRecord::Associations::Association, AssociationReads::ASSOCIATION)
+          check_methods(ActiveRecord::Associations::Association, AssociationQuery::ASSOCIATION)
           check_methods(ActiveRecord::Associations::Association, %i[violates_strict_loading? set_inverse_instance
                                                                     set_inverse_instance_from_queries])
-          check_methods(ActiveRecord::Base.singleton_class, AssociationReads::MODEL)
+          check_methods(ActiveRecord::Base.singleton_class, AssociationQuery::MODEL)
           check_methods(ActiveRecord::Base.singleton_class, %i[initialize_find_by_cache relation_delegate_class _load_from_sql])
-          check_methods(ActiveRecord::AssociationRelation, AssociationReads::RELATION)
+          check_methods(ActiveRecord::AssociationRelation, AssociationQuery::RELATION)
           check_methods(ActiveRecord::Relation::QueryAttribute, %i[with_cast_value unboundable?])
         end
 

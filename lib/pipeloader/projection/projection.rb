@@ -40,7 +40,6 @@ module Pipeloader
       @all_columns = model.column_names
       @omitted = (@all_columns - columns).freeze
       @omits = @omitted.to_h { |name| [name, true] }
-      @statements = {} # {[reflection, prepared?] => StatementCache}
     end
 
     def omits?(name) = @omits.key?(name)
@@ -80,14 +79,6 @@ module Pipeloader
       result.is_a?(ActiveRecord::Result) ? PartialRows.new(self, result) : result
     end
 
-    # The read of an association by its owner's keys, as ActiveRecord caches it: built once.
-    #
-    # @yield [params] returns the association's scope
-    def statement(reflection, connection)
-      @statements[[reflection, connection.prepared_statements]] ||=
-        ActiveRecord::StatementCache.create(connection) { |params| Source.new(narrow(yield(params)).arel, self) }
-    end
-
     # Yields, a narrowed read. Where the server refuses it, which may be for its columns (this process knew one that is gone), the
     # plain read is the answer: nil is returned for it to be made. Not inside a transaction, which has ended.
     def try
@@ -95,16 +86,6 @@ module Pipeloader
     rescue ActiveRecord::StatementInvalid => e
       raise unless e.instance_of?(ActiveRecord::StatementInvalid) && @model.with_connection(&:open_transactions).zero?
     end
-
-    # Everything that ActiveRecord's statement asks of its model.
-    def find_by_sql(sql, binds, **options, &block)
-      result = @model.with_connection { |connection| @model._query_by_sql(connection, sql, binds, **options) }
-      @model._load_from_sql(narrowed(result), &block)
-    end
-
-    # Stands for the relation that a statement is made of.
-    Source = Struct.new(:arel, :klass) { alias_method :model, :klass }
-    private_constant :Source
 
     # True if whole rows of the table are what +relation+ reads, each by itself.
     #

@@ -17,11 +17,13 @@ module Pipeloader
     attr_reader :sql, :name, :preparable, :allow_retry
 
     # @param relation [ActiveRecord::Relation] with StatementCache::Substitute in place of the owner's keys
+    # @param projection [Projection, nil] of the rows; nil for whole ones
     # @param dynamic [Boolean] whether ActiveRecord would build it for each read
     # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
-    def self.of(relation, connection, dynamic:)
-      return if dynamic && !simple?(relation)
+    def self.of(relation, connection, projection, dynamic:)
+      return if (dynamic && !simple?(relation)) || projection&.narrows?(relation) == false
 
+      relation = projection.narrow(relation) if projection
       sql, binds, preparable, allow_retry = connection.pipeloader_sql_of(relation)
       return unless connection.pipeloader_parks?(sql) && binds.all? { |bind| open?(bind) || constant?(bind) }
 

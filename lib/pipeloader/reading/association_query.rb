@@ -1,36 +1,46 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # The AssociationReads of one association, and what they depend on besides the owner's keys: scopes. A block like
-  # `-> { order(:id) }` is run for each read, as ActiveRecord does, since it may say something else each time; what it says is
-  # the key that a read is found by.
+  # What one association asks for, whole rows or a Projection's columns, and what that depends on besides the owner's keys:
+  # scopes. A block like `-> { order(:id) }` is run for each read, as ActiveRecord does, since it may say something else each time;
+  # what it says is the key that an AssociationRead is found by.
   #
   # Limits: scopes that take the owner, or have other clauses than AssociationRead knows; associations through scoped ones;
   # `scoping` blocks; `disable_joins`; adapters without prepared statements.
-  class AssociationReads
-    # How many a scope may lead to: with the time of day in it, say, no two are the same.
+  class AssociationQuery
+    # How many reads a scope may lead to: with the time of day in it, say, no two are the same. And of how many projections.
     MOST = 16
+    PROJECTIONS = 100
 
     # Methods of ActiveRecord's that a read passes there, and doesn't here.
     ASSOCIATION = %i[find_target scope target_scope association_scope skip_statement_cache?].freeze
     MODEL = %i[find_by_sql _query_by_sql cached_find_by_statement scope_for_association].freeze
     RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records].freeze
-    private_constant :MOST
+    private_constant :MOST, :PROJECTIONS
 
     class << self
-      # @return [AssociationReads] kept as long as ActiveRecord keeps what it has built for that class
+      # @return [AssociationQuery] kept as long as ActiveRecord keeps what it has built for that class
       def of(klass, reflection)
         built = klass.instance_variable_get(:@find_by_statement_cache)
-        known = klass.instance_variable_get(:@pipeloader_association_reads)
+        known = klass.instance_variable_get(:@pipeloader_association_query)
         unless known && known.built.equal?(built)
-          known = klass.instance_variable_set(:@pipeloader_association_reads, Known.new(built, {}.compare_by_identity))
+          known = klass.instance_variable_set(:@pipeloader_association_query, Known.new(built, {}.compare_by_identity))
         end
-        known.reads[reflection] ||= new(klass, reflection)
+        known.queries[reflection] ||= new(klass, reflection)
+      end
+
+      # The relation that an association reads by.
+      #
+      # @yield [value] each of the owner's keys
+      # @yieldreturn what is to be in its place
+      def relation(association, &key)
+        scope = ActiveRecord::Associations::AssociationScope.create(&key)
+        association.send(:target_scope).merge!(scope.scope(association))
       end
     end
 
-    # {reflection => AssociationReads} of a class
-    Known = Struct.new(:built, :reads)
+    # {reflection => AssociationQuery} of a class
+    Known = Struct.new(:built, :queries)
     private_constant :Known
 
     def initialize(klass, reflection)
@@ -39,20 +49,22 @@ module Pipeloader
       @single = reflection.chain.size == 1
       @key = reflection.join_foreign_key if @single && reflection.type.nil? && !reflection.join_foreign_key.is_a?(Array)
       @readable = depends_on_keys? && hosts_own?
-      @reads = {} # {hash of scopes => [scopes, AssociationRead]}
+      @reads = Bounded.new(PROJECTIONS).compare_by_identity # {Projection or nil => {hash of scopes => [scopes, AssociationRead]}}
     end
 
-    # @yield [value] asked for a relation with that in place of the owner's keys
+    # @param projection [Projection, nil] of the rows; nil for whole ones
     # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
-    def read_for(association, connection, &relation)
+    def read_for(association, connection, projection)
       return unless @readable && !@klass.current_scope && !@klass.global_current_scope
       return unless connection.respond_to?(:pipeloader_select) && connection.prepared_statements
 
       scopes = scopes_of(association)
-      known = @reads[scopes.hash]
+      reads = @reads[projection] ||= {}
+      known = reads[scopes.hash]
       return known.last if known && known.first == scopes
 
-      keep(scopes, AssociationRead.of(relation.call, connection, dynamic: !scopes.nil?))
+      relation = AssociationQuery.relation(association) { ActiveRecord::StatementCache::Substitute.new }
+      keep(reads, scopes, AssociationRead.of(relation, connection, projection, dynamic: !scopes.nil?))
     end
 
     # Values for what was left open.
@@ -100,9 +112,9 @@ module Pipeloader
       [scope.values, scope.null_relation?]
     end
 
-    def keep(scopes, read)
-      @readable = false if @reads.size >= MOST
-      @reads[scopes.hash] = [scopes, read]
+    def keep(reads, scopes, read)
+      @readable = false if reads.size >= MOST
+      reads[scopes.hash] = [scopes, read]
       read
     end
   end

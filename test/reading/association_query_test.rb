@@ -6,7 +6,7 @@ require_relative "../support/coalesced_from_two"
 
 # Readers of associations that need nothing of the owner but its keys answer as ActiveRecord's own way does, by objects and by
 # events; and where anything else could have a say, that is the way they go.
-class AssociationReadsTest < PipeloaderTest
+class AssociationQueryTest < PipeloaderTest
   include SiblingFields
   include CoalescedFromTwo
 
@@ -16,7 +16,7 @@ class AssociationReadsTest < PipeloaderTest
 
     def read_for(...) = super.tap { |read| TAKEN << !read.nil? }
   end
-  Pipeloader::AssociationReads.prepend(Ways)
+  Pipeloader::AssociationQuery.prepend(Ways)
 
   # Global state that scopes ask.
   class << self
@@ -30,12 +30,12 @@ class AssociationReadsTest < PipeloaderTest
   class Kept < ActiveRecord::Base
     self.table_name = "comments"
     default_scope { where(score: 3..).order(:id) }
-    belongs_to :book, class_name: "AssociationReadsTest::Book", foreign_key: :post_id, optional: true
+    belongs_to :book, class_name: "AssociationQueryTest::Book", foreign_key: :post_id, optional: true
   end
 
   class Asked < ActiveRecord::Base
     self.table_name = "comments"
-    default_scope { where(score: AssociationReadsTest.asked) }
+    default_scope { where(score: AssociationQueryTest.asked) }
     belongs_to :commenter, class_name: "User", optional: true
   end
 
@@ -44,7 +44,7 @@ class AssociationReadsTest < PipeloaderTest
     SEEN = []
     after_find { SEEN << [:found, id] }
     after_initialize { SEEN << [:made, id] }
-    belongs_to :book, class_name: "AssociationReadsTest::Book", foreign_key: :post_id, optional: true, inverse_of: :told
+    belongs_to :book, class_name: "AssociationQueryTest::Book", foreign_key: :post_id, optional: true, inverse_of: :told
   end
 
   class Own < ActiveRecord::Base
@@ -54,11 +54,11 @@ class AssociationReadsTest < PipeloaderTest
 
   class Book < ActiveRecord::Base
     self.table_name = "posts"
-    NOTES = { class_name: "AssociationReadsTest::Note", foreign_key: :post_id }.freeze
+    NOTES = { class_name: "AssociationQueryTest::Note", foreign_key: :post_id }.freeze
     has_many :notes, **NOTES
     has_many :ordered, -> { order(:score, :id) }, **NOTES
-    has_many :scored, -> { where(score: AssociationReadsTest.asked).order(:id) }, **NOTES
-    has_many :quoted, -> { where("score >= #{AssociationReadsTest.asked}").order(:id) }, **NOTES
+    has_many :scored, -> { where(score: AssociationQueryTest.asked).order(:id) }, **NOTES
+    has_many :quoted, -> { where("score >= #{AssociationQueryTest.asked}").order(:id) }, **NOTES
     has_many :dated, -> { where("now() > ?", Time.at(0)).where.not(body: nil).order(:id) }, **NOTES
     has_many :two, -> { order(id: :desc).limit(2).offset(1) }, **NOTES
     has_many :bodies, -> { distinct.select(:body, :post_id) }, **NOTES
@@ -73,14 +73,14 @@ class AssociationReadsTest < PipeloaderTest
     has_many :by_author_plainly, primary_key: :author_id, **NOTES
     has_one :last_note, -> { order(id: :desc) }, **NOTES
     has_one :note, **NOTES
-    has_many :kept, class_name: "AssociationReadsTest::Kept", foreign_key: :post_id
-    has_many :kept_few, -> { limit(2) }, class_name: "AssociationReadsTest::Kept", foreign_key: :post_id
-    has_many :told, class_name: "AssociationReadsTest::Told", foreign_key: :post_id, inverse_of: :book
-    has_many :told_in_order, -> { order(id: :desc) }, class_name: "AssociationReadsTest::Told", foreign_key: :post_id, inverse_of: :book
-    has_many :asked, -> { order(:id) }, class_name: "AssociationReadsTest::Asked", foreign_key: :post_id
-    has_many :asked_plainly, class_name: "AssociationReadsTest::Asked", foreign_key: :post_id
+    has_many :kept, class_name: "AssociationQueryTest::Kept", foreign_key: :post_id
+    has_many :kept_few, -> { limit(2) }, class_name: "AssociationQueryTest::Kept", foreign_key: :post_id
+    has_many :told, class_name: "AssociationQueryTest::Told", foreign_key: :post_id, inverse_of: :book
+    has_many :told_in_order, -> { order(id: :desc) }, class_name: "AssociationQueryTest::Told", foreign_key: :post_id, inverse_of: :book
+    has_many :asked, -> { order(:id) }, class_name: "AssociationQueryTest::Asked", foreign_key: :post_id
+    has_many :asked_plainly, class_name: "AssociationQueryTest::Asked", foreign_key: :post_id
     has_many :asked_commenters, through: :asked_plainly, source: :commenter
-    has_many :own, class_name: "AssociationReadsTest::Own", foreign_key: :post_id
+    has_many :own, class_name: "AssociationQueryTest::Own", foreign_key: :post_id
     has_many :taggings, foreign_key: :post_id
     has_many :tags, through: :taggings
     has_many :tags_by_name, -> { order(:name) }, through: :taggings, source: :tag
@@ -177,8 +177,8 @@ class AssociationReadsTest < PipeloaderTest
   # What a scope says is asked each time.
   def test_scopes_that_change
     assert_same_reads(true) do |id|
-      AssociationReadsTest.asked = id
-      [book(id), self.class.asked = id].first.scored.tap { AssociationReadsTest.asked = id }.to_a
+      AssociationQueryTest.asked = id
+      [book(id), self.class.asked = id].first.scored.tap { AssociationQueryTest.asked = id }.to_a
     end
     [0, 9, 3, nil, [1, 2], 1..4].each do |value|
       self.class.asked = value
@@ -200,7 +200,7 @@ class AssociationReadsTest < PipeloaderTest
       self.class.asked = value / 4.0
       assert_same_reads(:either, [1, 2]) { |id| book(id).quoted.to_a }
     end
-    reads = Pipeloader::AssociationReads.of(Note, Book.reflect_on_association(:quoted))
+    reads = Pipeloader::AssociationQuery.of(Note, Book.reflect_on_association(:quoted))
     assert_operator reads.instance_variable_get(:@reads).size, :<=, 17
     refute reads.instance_variable_get(:@readable)
   ensure
@@ -366,11 +366,11 @@ class AssociationReadsTest < PipeloaderTest
   end
 
   def test_classes_that_come_later
-    owner = Class.new(ActiveRecord::Base) { self.table_name = "users"; def self.name = "AssociationReadsTest::Driver" }
+    owner = Class.new(ActiveRecord::Base) { self.table_name = "users"; def self.name = "AssociationQueryTest::Driver" }
     part = Class.new(Vehicle) { def self.name = "Car" }
     self.class.const_set(:Driver, owner)
     self.class.const_set(:Part, part)
-    owner.has_many :cars, -> { order(:id) }, class_name: "AssociationReadsTest::Part", foreign_key: :user_id
+    owner.has_many :cars, -> { order(:id) }, class_name: "AssociationQueryTest::Part", foreign_key: :user_id
     assert_same_reads(true, [1, 2, 3, 4]) { |id| owner.find(id).cars.map(&:id) }
     later = Class.new(part) { def self.name = "Bike" }
     assert_same_reads(true, [1, 2, 3, 4]) { |id| owner.find(id).cars.map(&:name) }
@@ -381,9 +381,9 @@ class AssociationReadsTest < PipeloaderTest
   end
 
   def test_an_association_that_is_defined_again
-    owner = Class.new(ActiveRecord::Base) { self.table_name = "posts"; def self.name = "AssociationReadsTest::Again" }
+    owner = Class.new(ActiveRecord::Base) { self.table_name = "posts"; def self.name = "AssociationQueryTest::Again" }
     [-> { order(:id) }, -> { order(id: :desc) }, nil, -> { where(score: 5..).order(:id) }].each do |scope|
-      owner.has_many :notes, *scope, class_name: "AssociationReadsTest::Note", foreign_key: :post_id
+      owner.has_many :notes, *scope, class_name: "AssociationQueryTest::Note", foreign_key: :post_id
       assert_same_reads(true) { |id| owner.find(id).notes.to_a }
     end
   end
