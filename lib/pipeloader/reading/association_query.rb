@@ -2,8 +2,8 @@
 
 module Pipeloader
   # What one association asks for, whole rows or a Projection's columns, and what that depends on besides the owner's keys:
-  # scopes. A block like `-> { order(:id) }` is run for each read, as ActiveRecord does, since it may say something else each time;
-  # what it says is the key that an AssociationRead is found by.
+  # scopes. A block like `-> { order(:id) }` is run for each read, as ActiveRecord does, since it may say something else each
+  # time; what it says is the key that an AssociationRead is found by.
   #
   # Limits: scopes that take the owner, or have other clauses than AssociationRead knows; associations through scoped ones;
   # `scoping` blocks; `disable_joins`; adapters without prepared statements.
