@@ -3,6 +3,8 @@
 module Pipeloader
   # An object that waits for what one of its associations brings.
   class AssociationRequest
+    include Flight::Planned
+
     # The key by which the records are found, as it was when graphql-ruby came to the field.
     attr_reader :key
 
@@ -21,10 +23,11 @@ module Pipeloader
       @member = member
       @index = index
       @key = key
-      @job = @left = @target = @records = nil
+      @job = @left = @target = @records = @run = nil
     end
 
     def record = @member.record
+    def name = @group.link.name
     def result = @member.result
 
     # In which graphql-ruby comes to the field. (Made when somebody asks: most have no need of it.)
@@ -34,6 +37,8 @@ module Pipeloader
     def call
       load
       @group.resolve(self)
+    ensure
+      withdraw
     end
 
     # It is done by its job, or nothing is to be done.
@@ -49,6 +54,7 @@ module Pipeloader
       link = @group.link
       return false if @records.nil? || link.leaves?(self)
 
+      withdraw
       association = record.association(link.name)
       association.pipeloader_load(@records, @group.dynamic?(association))
       @target = association.target

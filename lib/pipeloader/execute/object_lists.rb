@@ -68,6 +68,7 @@ module Pipeloader
       owners = @owners[link] ||= gather(link, nodes)
       owners.add(owner = AssociationRequest.new(owners, member, index, key))
       run = @loader.pipeloader_run
+      owner.announce(run) if link.is_a?(Preload) && member.course.steps.any?
       run.add(owner.job) if run.failing?
       true
     rescue DoesNotFit

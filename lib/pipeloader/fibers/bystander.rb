@@ -11,5 +11,6 @@ module Pipeloader
     end
 
     def coalesces? = false
+    def at_rest? = true
   end
 end

@@ -75,11 +75,10 @@ module Pipeloader
     # after the other. Not inside a transaction: the fibers that went on would be in it. And not where no fiber makes progress:
     # while a source is loading no resolver's fiber wakes, and a query that a resolver executes can't wait for the outer one.
     def wait_for(flight)
-      pilot = flight.pilot
-      return if pilot.equal?(@fiber) || !pilot.response.equal?(@response) || pilot.parking.waits_for?(@fiber)
+      return if flight.of?(@fiber) || !flight.response.equal?(@response) || flight.waits_for?(@fiber)
       return if !allowed? || @response.in_new_transaction?
 
-      @waiting_for = pilot
+      @waiting_for = flight
       let_others_go_on { flight.landed? }
     ensure
       @waiting_for = nil
@@ -87,7 +86,7 @@ module Pipeloader
 
     # True if the fiber waits for a flight of +other+, or of one that does.
     def waits_for?(other)
-      !@waiting_for.nil? && (@waiting_for.equal?(other) || @waiting_for.parking.waits_for?(other))
+      !@waiting_for.nil? && (@waiting_for.of?(other) || @waiting_for.waits_for?(other))
     end
 
     # Lets the other fibers go on until the block says so, or none has made progress for so many turns.

@@ -159,6 +159,12 @@ module Pipeloader
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
     end
 
+    # @return [Flight::Planned, nil] of an association that a plan is about to load
+    def planned(record, name) = @run&.planned&.[](record)&.for(name)
+
+    # True if no block of user code is open, and the job has assigned nothing.
+    def at_rest? = @state.at_rest?
+
     # A field's resolver has returned, so that no block of user code is open: siblings see what it has assigned before they go on.
     def settle = @state.settle(self)
 

@@ -25,6 +25,7 @@ module Pipeloader
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
       @awaited = {}.compare_by_identity # [Batch]s that fibers wait for
+      @planned = {}.compare_by_identity # {record => Flight::Planned, the first of its associations that plans are about to load}
       @deferred = {}.compare_by_identity # AssociationRequests that are being gathered
     end
 
@@ -113,6 +114,9 @@ module Pipeloader
 
     # @return [Batch, nil] one that whoever sees what was +known+ may read
     def next_batch(known) = @batches[known]&.each_value&.first
+
+    # @return [Hash{ActiveRecord::Base => Flight::Planned}]
+    attr_reader :planned
 
     # Takes note of what is asked for, and will be read when more has come to it.
     #

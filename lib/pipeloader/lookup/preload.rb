@@ -5,7 +5,7 @@ module Pipeloader
   # and made and gone on with as ever.
   class Preload
     # A record that would read the association itself, and what is read for it.
-    Reader = Struct.new(:record, :key, :records)
+    Reader = Struct.new(:record, :name, :key, :records) { include Flight::Planned }
     NONE = [].freeze
     private_constant :Reader, :NONE
 
@@ -46,10 +46,10 @@ module Pipeloader
     # @param records [Array<ActiveRecord::Base>]
     def load(fiber, records, asker)
       owners = records.uniq(&:__id__).select { |record| unread?(record) }
-                      .map { |record| Reader.new(record, record._read_attribute(@lookup.owners_key)) }
+                      .map { |record| Reader.new(record, name, record._read_attribute(@lookup.owners_key)) }
       return if owners.size < Coalesced::WORTH
 
-      call(fiber, owners, asker)
+      announced(owners, fiber.loader.pipeloader_run) { call(fiber, owners, asker) }
       owners.each { |owner| take(owner) if unread?(owner.record) }
     end
 
@@ -71,7 +71,18 @@ module Pipeloader
       Value.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
         record.class._reflect_on_association(name).equal?(@reflection) && # (an heir may have another)
         (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
-        (!record.association_cached?(name) || (@reflection.collection? && Value.readable_association?(record.association(name))))
+        (!record.association_cached?(name) || untouched?(record.association(name)))
+    end
+
+    def untouched?(association)
+      @reflection.collection? ? Value.readable_association?(association) : !association.loaded? && association.target.nil?
+    end
+
+    def announced(owners, run)
+      owners.each { |owner| owner.announce(run) }
+      yield
+    ensure
+      owners.each(&:withdraw)
     end
 
     # (Somebody may have changed its key.)

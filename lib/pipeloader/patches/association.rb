@@ -9,6 +9,12 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this association; more than the
     #   owner's keys decides what is asked for (AssociationQuery), or it is asked for asynchronously.
     module Association
+      def initialize(owner, reflection)
+        super
+        planned = Thread.current[ResolverFiber::KEY]&.planned(owner, reflection.name)
+        @pipeloader_flight = planned if planned
+      end
+
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || @loaded

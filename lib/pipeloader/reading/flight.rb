@@ -9,8 +9,8 @@ module Pipeloader
       # Runs the block for +object+, alone among the fibers of this response; the others wait until it has landed.
       # +object+ carries its flight in an instance variable, only while it lasts.
       def over(object, fiber)
-        while (underway = object.instance_variable_get(:@pipeloader_flight)) && !underway.landed?
-          return yield if underway.pilot.equal?(fiber)
+        while (underway = object.instance_variable_get(:@pipeloader_flight)) && !underway.landed? && !underway.open_to?(fiber)
+          return yield if underway.of?(fiber)
 
           underway.await(fiber)
           # It waits for us, so both go.
@@ -20,14 +20,23 @@ module Pipeloader
       end
     end
 
-    attr_reader :pilot
-
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
     def initialize(pilot)
       @pilot = pilot
       @landed = false
     end
+
+    # True if it is +fiber+ that loads.
+    def of?(fiber) = @pilot.equal?(fiber)
+
+    # True if that waits for +fiber+.
+    def waits_for?(fiber) = @pilot.parking.waits_for?(fiber)
+
+    # True if +fiber+ may load the object, too.
+    def open_to?(_fiber) = false
+
+    def response = @pilot.response
 
     # An abandoned one is over, too: its fiber was parked when the response ended.
     def landed? = @landed || @pilot.abandoned?
@@ -44,6 +53,61 @@ module Pipeloader
     ensure
       @landed = true
       object.remove_instance_variable(:@pipeloader_flight) if object.instance_variable_get(:@pipeloader_flight).equal?(self)
+    end
+
+    # As Flight, for the `record` whose association `name` a plan is going to load for a field. A later field that asks for it
+    # inside a block of its own (`Current.set { object.comments }`) waits, as it would find it loaded: else that block's records
+    # would become the earlier field's. Who sees what that field sees may load it.
+    module Planned
+      # The run's next one for the same record.
+      attr_accessor :next_planned
+
+      # The run tells the association when that is first asked for.
+      #
+      #: (Run) -> void
+      def announce(run)
+        @run = run
+        @landed = false
+        @next_planned = run.planned[record]
+        run.planned[record] = self
+        record.association(name).instance_variable_set(:@pipeloader_flight, self) if record.association_cached?(name)
+      end
+
+      # It is loaded, or won't be.
+      def withdraw
+        return if @run.nil? || @landed
+
+        @landed = true
+        unlink
+        return unless record.association_cached?(name)
+
+        association = record.association(name)
+        flight = association.instance_variable_get(:@pipeloader_flight)
+        association.remove_instance_variable(:@pipeloader_flight) if flight.equal?(self)
+      end
+
+      def of?(_fiber) = false
+      def waits_for?(_fiber) = false
+      def open_to?(fiber) = fiber.at_rest?
+      def response = @run.response
+      def landed? = @landed || @run.over?
+
+      def await(fiber = ResolverFiber.current)
+        fiber.parking.wait_for(self) unless fiber.nil? || landed? || open_to?(fiber)
+      end
+
+      # @return [Planned, nil] this one, or another of the same record
+      def for(name) = name == self.name ? self : @next_planned&.for(name)
+
+      private
+
+      def unlink
+        before, planned = nil, @run.planned[record]
+        before, planned = planned, planned.next_planned until planned.equal?(self)
+        return before.next_planned = @next_planned if before
+
+        @next_planned ? @run.planned[record] = @next_planned : @run.planned.delete(record)
+      end
     end
   end
 end
