@@ -81,6 +81,24 @@ class SingleFlightTest < AnswerTest
     assert_equal [4, 4], [payload[:reads].size, payload[:statements]]
   end
 
+  # As Rails.cache does with an object. Nothing of ours is in it.
+  def test_a_record_that_is_marshaled_while_a_sibling_loads_its_association
+    dumps = []
+    post = type(Schemas::Base, "Kept") do
+      field :words, String
+      field :kept, String
+      field :kept_list, String
+      def words = object.comments.map(&:body).join(context[:nothing].to_s)
+      define_method(:kept) { Marshal.load(dumps.push(Marshal.dump(object)).last).then { |it| [it.class, it.attributes, it.comments.size].inspect } }
+      define_method(:kept_list) { Marshal.load(dumps.push(Marshal.dump(object.comments.to_a)).last).size.to_s }
+    end
+    query = query_type { field :posts, [post]; def posts = ::Post.order(:id).limit(3) }
+    ["{ posts { words kept } }", "{ posts { words kept a: words keptList b: kept } }"].each do |document|
+      assert_same_answer(document, Schemas.make(query: query, mutation: nil))
+    end
+    assert_empty dumps.grep(/Pipeloader|@pipeloader/)
+  end
+
   private
 
   def reads(&block)

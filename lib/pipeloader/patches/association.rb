@@ -53,6 +53,12 @@ module Pipeloader
         super
       end
 
+      # A resolver may put its record into a cache while a sibling loads one of its associations. Nothing of ours goes along.
+      def marshal_dump
+        name, variables = super
+        [name, variables.reject { |variable, _| variable.start_with?("@pipeloader_") }]
+      end
+
       # True if that class's `scope` is ActiveRecord's own: somebody else's would want a relation from it.
       def self.host_scope?(type)
         (@host_scopes ||= {}.compare_by_identity).fetch(type) do

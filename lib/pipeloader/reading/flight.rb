@@ -43,6 +43,10 @@ module Pipeloader
 
     def land = @landed = true
 
+    # A cache keeps nothing of the response. An association leaves its flight out, a relation can't.
+    def marshal_dump = []
+    def marshal_load(_nothing) = @landed = true
+
     def await(fiber = ResolverFiber.current)
       fiber&.parking&.wait_for(self) unless landed?
     end
