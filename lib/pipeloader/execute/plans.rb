@@ -181,7 +181,10 @@ module Pipeloader
       link if lookup.narrows? && !link.leads_back?
     end
 
-    def selection(...) = known(...) || analyze(...)
+    # @return [Selection]
+    def selection(type, selections, node, model)
+      known(type, selections, node, model) || analyze(type, selections, node, model)
+    end
 
     # @return [Selection, nil] nil if there is none yet, or a model has changed since
     def known(type, selections, node, model)
