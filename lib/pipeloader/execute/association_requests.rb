@@ -30,7 +30,7 @@ module Pipeloader
     def name = @group.link.name
     def result = @member.result
 
-    # In which graphql-ruby comes to the field. (Made when somebody asks: most have no need of it.)
+    # In which graphql-ruby comes to the field. Made when somebody asks: most don't need it.
     def job = @job ||= @member.job.child(@index, self)
 
     # The job's work, where a plan can't do it.

@@ -25,7 +25,7 @@ module Pipeloader
     # @param wanted [Array(Link, Array)] each with the keys of its owners
     # @return [Array<Frame>] for each, with a row for each owner, or an error
     def below(wanted)
-      alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # (one association under several names)
+      alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # one association under several names
       roots = alike.transform_values { |some| Frame.of(Plan.new(nil, some.map(&:first)), some.first.last.zip, coerced: true) }
       read(roots.values)
       wanted.map { |link, keys| roots[[link.lookup, link.plan, keys]] }

@@ -5,7 +5,7 @@ module Pipeloader
   # Those that graphql-ruby makes for monitoring (AppSignal, Datadog, New Relic, Prometheus, Scout, Sentry, StatsD) measure the
   # fields that bring objects, and are told of a plan's once for all objects, as Execution::Next tells of all fields.
   class FieldTrace
-    # (`objects` is asked of it from graphql 2.6 on.)
+    # From graphql 2.6 on it is asked for `objects`.
     HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects] &
              GraphQL::Tracing::Trace.public_instance_methods).freeze
     MONITORS = GraphQL::Tracing::MonitorTrace.method(:create_module).source_location.first

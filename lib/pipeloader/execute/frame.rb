@@ -55,7 +55,7 @@ module Pipeloader
     # @return [StandardError, nil] why something below its root can't be had
     def error = @root.failure
 
-    # (The first error counts.)
+    # The first error counts.
     def fail(error) = @root.failure ||= error
 
     # @return [Array<GraphQL::Schema::Field>] that its rows are for
@@ -66,7 +66,7 @@ module Pipeloader
 
     # @param found [Hash{Object => Array<Array>}] the rows of these owners, and others maybe, by key
     def take_own(found)
-      @by_key = @keys.to_h { |key| [key, found[key]] }.compact # (a list of arguments has its limits)
+      @by_key = @keys.to_h { |key| [key, found[key]] }.compact # a list of arguments has its limits
       take(@by_key.values)
     end
 

@@ -90,7 +90,7 @@ module Pipeloader
       course.asked.each { |link| ask(member, link) || @loader.append_job(queued(member, opaque(link.key, @fields[link.key]))) }
     end
 
-    # Queues what is left to be done. (Once a field has failed, or where the queue isn't Dataloader's own, as jobs.)
+    # Queues what is left: as jobs once a field has failed, or where the queue isn't Dataloader's own.
     def enqueue
       return @loader.append_job(self) if @loader.pipeloader_takes_object_lists?
 
@@ -102,7 +102,7 @@ module Pipeloader
       return unless left?
 
       fiber = ResolverFiber.of(@loader)
-      @loader.pipeloader_leave(self) # (it may find nothing left)
+      @loader.pipeloader_leave(self) # it may find nothing left
       fiber.go_through { go_on(fiber) while left? }
     end
 
@@ -176,7 +176,7 @@ module Pipeloader
       asked, steps = [], []
       plain = @fields.to_h { |key, _| [key, @partial.plain?(key)] }
       left.each { |key| plain[key] = false }
-      follows = !@partial.record? && plain.value?(false) # (Things that are side by side may well know one another.)
+      follows = !@partial.record? && plain.value?(false) # things in one list may know one another
       @fields.each do |key, nodes|
         next steps << opaque(key, nodes) unless plain[key]
         next asked.concat([@partial.link(key)].compact) if steps.empty? && !follows

@@ -2,7 +2,7 @@
 
 module Pipeloader
   # How one execution of the Interpreter goes through the objects that stand for records: those that are side by side together
-  # (ObjectList), and their associations read for all that ask.
+  # as an ObjectList, and their associations read for all that ask.
   class ObjectLists
     NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
     private_constant :NO_ARGUMENTS
@@ -99,18 +99,18 @@ module Pipeloader
 
     private
 
-    # (Of a fiber that isn't a job's, one that stands for it.)
+    # A fiber that is at no job gets one that stands for it.
     def current_job = ResolverFiber.current.job || @loader.pipeloader_job(nil)
 
     def queue(parent, index, &work) = @loader.append_job(@loader.pipeloader_job_at(work, parent, index))
 
     def drop(owner)
       owner.leave
-      owner.job.drop if @loader.pipeloader_run.failing? # (else nobody has asked for it)
+      owner.job.drop if @loader.pipeloader_run.failing? # else nobody has asked for it
     end
 
-    # They are read behind all jobs that are queued by then: there may be other owners. (And before any fiber goes on that has
-    # parked, so that it's one burst.)
+    # They are read behind all jobs that are queued by then, which may bring other owners, and before any parked fiber goes on, so
+    # that it is one burst.
     def gather(link, nodes)
       owners = AssociationRequests.new(self, link, nodes)
       run = @loader.pipeloader_run
@@ -155,7 +155,7 @@ module Pipeloader
       place(field, type, node, nodes.one? ? node.selections : nodes.flat_map(&:selections), NO_ARGUMENTS, link.model)
     end
 
-    # True if graphql-ruby would find these records there. (Somebody may have changed something since.)
+    # True if graphql-ruby would find these records there: somebody may have changed something since.
     def loaded?(place, link, owner)
       return false unless owner.load
 

@@ -60,8 +60,8 @@ module Pipeloader
       raise if Plans.interrupted?(e)
     end
 
-    # As #grow, for a list of other things than records, where no code is behind what is selected of them. (Who measures fields,
-    # is told of those of a plan once for all objects: things have what they have one by one.)
+    # As #grow, for a list of other things than records, where no code is behind what is selected of them. A trace that measures
+    # fields turns this off: it would hear of a field once for all objects.
     #
     # @param value what a field's resolver has returned
     # @return [Array<Hash>, nil] as #grow

@@ -38,7 +38,7 @@ module Pipeloader
         Frame.of(plan, read(plan, value), coerced: false) if narrows?(plan, value)
       end
 
-      # (A connection whose nodes are there has been asked for them.)
+      # A connection that has its nodes was asked for them.
       def page(plan, connection)
         items = items(connection.items)
         return if items.nil? || connection.instance_variable_get(:@nodes) || !narrows?(plan, items) || !PageLookup.whole?(items)
@@ -63,7 +63,7 @@ module Pipeloader
 
       def read(plan, relation) = Rows.of(plan.model, plan.projection.narrow(relation).pipeloader_result)
 
-      # (Preloads that there are not, raise.)
+      # An unknown name in a preload raises.
       def readable?(model, relation)
         relation.strict_loading_value.nil? &&
           [*relation.preload_values, *relation.includes_values].all? { |it| it.is_a?(Symbol) && model.reflect_on_association(it) }

@@ -41,7 +41,7 @@ module Pipeloader
 
     private
 
-    # (SQL may say more than one: `sum("likes), max(likes")`. The last is the owner's key.)
+    # SQL may name several values: `sum("likes), max(likes")`. The last column is the owner's key.
     def value(rows)
       rows.empty? || rows.first.size == 2 ? rows.first&.first : raise(DoesNotFit)
     end

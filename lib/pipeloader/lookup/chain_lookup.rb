@@ -16,7 +16,7 @@ module Pipeloader
     INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
     HOSTS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
-    # Sets of arguments that are kept, and what of. (What is equal of others, may differ: Hashes by their order, times by zone.)
+    # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
     private_constant :QUERIES, :JOINS, :CLAUSES, :SINGLE, :INSIDE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
@@ -83,7 +83,7 @@ module Pipeloader
       @changing = @queries.any? { |call| !QUERIES.include?(call.name) || JOINS.include?(call.name) }
     end
 
-    # (A scope may look at the relation that it is called on: it's the one of which the statement is made.)
+    # A scope may look at the relation that it is called on, so this is the one that the statement is made of.
     def said(connection)
       said = super
       changing? ? [said, Wording.new(connection.visitor).relation(asked_of(base(said).spawn)).all] : said
@@ -102,7 +102,7 @@ module Pipeloader
 
     def by_key?(_said) = false
 
-    # (With other arguments it may be another text.)
+    # With other arguments the text may differ.
     def prepares?(sql) = @arguments.nil? && super
 
     def arel_of(relation)
@@ -110,7 +110,7 @@ module Pipeloader
       ask(relation) if relation.is_a?(ActiveRecord::Relation) && fits?(relation)
     end
 
-    # (A scope may ask for the owner, or read something of the owner's records: there is no owner.)
+    # There is no owner, though a scope may ask for it, or for its records.
     #
     # @return [Object, nil] what all that is called returns; nil if something is read for that
     def asked_of(relation)
@@ -129,7 +129,7 @@ module Pipeloader
     # @return [Arel::SelectManager, nil]
     def ask(relation)
       return @projection.narrow(relation).arel unless @last
-      return if @last.name == :last && (relation.limit_value || relation.offset_value) # (loads all that)
+      return if @last.name == :last && (relation.limit_value || relation.offset_value) # loads all that
 
       DryRun.of { @last.on(@projection.narrow(relation)) }
     end

@@ -57,7 +57,7 @@ module Pipeloader
         "#{name} has no key of a type that is known" unless key_type(reflection)
       end
 
-      # One for all documents, as it keeps its statement. (And kept by the association itself, as reloaded code has others.)
+      # One for all documents, as it keeps its statement. The association itself keeps it, as reloaded code has others.
       #
       # @param projection [Projection] of the rows
       def of(reflection, projection)
@@ -97,7 +97,7 @@ module Pipeloader
     # True if its keys are of the type that they were of.
     def current? = @type == Lookup.key_type(@reflection)
 
-    # True if the association brings what is to be looked up. (Where its scopes say something else one day, it's DoesNotFit.)
+    # True if the association brings what is looked up. If its scopes say something else one day, it raises DoesNotFit.
     def narrows? = @narrows ||= !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
 
     # @return [Lookup] itself, with the arguments that a query gives, if it has any
@@ -115,7 +115,7 @@ module Pipeloader
     # @return [String] the attribute by which an owner's rows are found
     def owners_key = @reflection.chain.last.join_foreign_key.to_s
 
-    # True if an owner without a key has no rows. (Else ActiveRecord may ask for those whose key IS NULL.)
+    # True if an owner without a key has no rows. Otherwise ActiveRecord may ask for those whose key IS NULL.
     def belongs_to? = (@reflection.through_reflection || @reflection).belongs_to?
 
     # The rows of one asker, of those found for several. Askers only look at them.
@@ -132,7 +132,7 @@ module Pipeloader
 
     # SQL whose first parameter is the keys, the other binds, whether it may be prepared, and where in a row the owner's key is.
     Asked = Struct.new(:sql, :binds, :preparable, :at) do
-      # (`where("score > ?", 3)` has values for binds.)
+      # `where("score > ?", 3)` has values for binds.
       def constant? = binds.all? { |bind| VALUES.include?(bind.class) || AssociationRead.constant_type?(bind) }
     end
     VALUES = [Integer, Float, BigDecimal, TrueClass, FalseClass, NilClass, String].freeze
@@ -193,7 +193,7 @@ module Pipeloader
       raise Coercion.verdict(e) { [said(connection), arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new))] }
     end
 
-    # (Scopes have been asked again for the statement, and once more after it: what says something else each time isn't kept.)
+    # Scopes were asked again for the statement, and once more after it: one that says something else each time isn't kept.
     def keep(said, statement)
       @kept[said.hash] = [said.freeze, statement].freeze
     end

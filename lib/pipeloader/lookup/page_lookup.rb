@@ -57,7 +57,7 @@ module Pipeloader
         @peeks = peeks
       end
 
-      # (graphql-ruby's own connection says what it makes of them, without its items.)
+      # graphql-ruby's own connection, without items, says what it makes of them.
       def of(context)
         given = super
         connections = context.schema.connections

@@ -41,7 +41,7 @@ module Pipeloader
       owner.record.association_cached?(name) && owner.record._read_attribute(@lookup.owners_key) == owner.key
     end
 
-    # Has it loaded for those of +records+ that would read it each by itself. (Few are read as they are: pipelined.)
+    # Loads it for those of +records+ that would each read it. A few records' reads are pipelined as they are.
     #
     # @param records [Array<ActiveRecord::Base>]
     def load(fiber, records, asker)
@@ -69,7 +69,7 @@ module Pipeloader
     def unread?(record)
       key = @lookup.owners_key
       Value.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
-        record.class._reflect_on_association(name).equal?(@reflection) && # (an heir may have another)
+        record.class._reflect_on_association(name).equal?(@reflection) && # a subclass may have another
         (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
         (!record.association_cached?(name) || untouched?(record.association(name)))
     end
@@ -85,7 +85,7 @@ module Pipeloader
       owners.each(&:withdraw)
     end
 
-    # (Somebody may have changed its key.)
+    # Somebody may have changed its key.
     def take(owner)
       record = owner.record
       record.association(name).pipeloader_load(owner.records) if record._read_attribute(@lookup.owners_key) == owner.key

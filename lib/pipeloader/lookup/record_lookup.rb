@@ -16,7 +16,7 @@ module Pipeloader
       def copy = Found.new(columns, rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } })
     end
 
-    # (One for all documents.)
+    # One for all documents.
     def self.of(reflection) = super(reflection, Projection.of(reflection.klass, reflection.klass.column_names))
 
     # The rows of one asker, of those found for several.

@@ -87,7 +87,7 @@ module Pipeloader
       value(AssociationRead.open?(bind) ? KEY : bind.value_for_database)
     end
 
-    # (Of a model that is joined the default scopes are asked later, when SQL is made of the relation.)
+    # The default scopes of a joined model are asked later, when the relation becomes SQL.
     def joins(model, names)
       case names
       when Array then names.each { |it| joins(model, it) }

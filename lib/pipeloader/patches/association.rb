@@ -22,7 +22,7 @@ module Pipeloader
         Flight.over(self, fiber) { super }
       end
 
-      # (ActiveRecord 8.0 and later give it `async:`.)
+      # ActiveRecord 8.0 and later pass `async:`.
       def find_target(**options)
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || options[:async] || violates_strict_loading?

@@ -17,7 +17,7 @@ module Pipeloader
 
       private
 
-      # (ActiveRecord 8.0 and later give it `async:`.)
+      # ActiveRecord 8.0 and later pass `async:`.
       def find_target(**options)
         fiber = ResolverFiber.current
         demand = pipeloader_demand if fiber && !options[:async] && !disable_joins && !violates_strict_loading?

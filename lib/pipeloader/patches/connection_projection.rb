@@ -16,7 +16,7 @@ module Pipeloader
 
       private
 
-      # (graphql 2.6.14 asks it for one more than the page, by another relation made of it.)
+      # graphql 2.6.14 asks for one record more than the page, by another relation made of it.
       def limited_nodes
         page = super
         if @pipeloader_demand && page.is_a?(ActiveRecord::Relation)

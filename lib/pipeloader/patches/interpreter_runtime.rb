@@ -29,7 +29,7 @@ module Pipeloader
         super
       end
 
-      # (By whom: what that field does besides, it would do all the same.)
+      # Notes who does it: that field's own exceptions leave all the same.
       def set_graphql_dead(result)
         if result.respond_to?(:graphql_dead=)
           @pipeloader_killers ||= {}.compare_by_identity

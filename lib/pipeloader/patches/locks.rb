@@ -9,8 +9,8 @@ module Pipeloader
     # Why no public seam does it:: they belong to fibers, and Ruby knows nothing of who waits for whom. A fiber that parks
     #   with a lock held makes its siblings, the fields that come later, sleep for ever; in a serial run they never wait for each
     #   other. Ruby doesn't tell which locks are held, either.
-    # Falls through when:: the current fiber is not a resolver's. (Mutex#synchronize then costs some 40 ns more; put on when a
-    #   schema first uses Pipeloader.)
+    # Falls through when:: the current fiber is not a resolver's. Mutex#synchronize then costs some 40 ns more; put on when a
+    #   schema first uses Pipeloader.
     #
     # Who holds a lock doesn't park. Who would sleep for a latch, a token or a thread (which may want the connection that a
     # sibling is parked with) lets the siblings go on first, and sleeps when none of them can. Not so where the wait isn't the
@@ -48,7 +48,7 @@ module Pipeloader
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
       module Synchronized
-        # (Counted around the host's own: between its taking the lock and our `begin` an interrupt could come.)
+        # Counted around the host's own: an interrupt could come between its taking the lock and our `begin`.
         def synchronize
           fiber = Thread.current[ResolverFiber::KEY] or return super
           begin
@@ -70,7 +70,7 @@ module Pipeloader
         def unlock = super.tap { Locks.count(-1) }
       end
 
-      # (Its aliases are methods of their own.)
+      # Its aliases are methods of their own.
       module Monitor
         include Synchronized
 
@@ -117,7 +117,7 @@ module Pipeloader
       end
 
       module Queue
-        # (Ruby 3.1 has no limit.)
+        # Ruby 3.1 has no limit.
         def pop(non_block = false, timeout: nil)
           left = non_block ? timeout : Locks.give_way(timeout) { empty? && !closed? }
           left ? super(non_block, timeout: left) : super(non_block)

@@ -27,7 +27,7 @@ module Pipeloader
                                 .private_method_defined?(:without_prepared_statement?)
       private_constant :PREPARES_WITHOUT_BINDS
 
-      # (As ActiveRecord 7.2 does.)
+      # As ActiveRecord 7.2 does.
       LOGS_STATEMENT_NAME = ActiveRecord::ConnectionAdapters::AbstractAdapter.instance_method(:log).parameters
                                                                              .include?(%i[opt statement_name])
       private_constant :LOGS_STATEMENT_NAME
@@ -158,7 +158,7 @@ module Pipeloader
         return pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.template
 
         result = pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
-        # (To ActiveRecord 8 a result without columns is one without rows.)
+        # To ActiveRecord 8 a result without columns has no rows.
         slice.template = ResultTemplate.new(result) if slice && !result.columns.empty? && !write_query?(sql)
         result
       end

@@ -8,7 +8,7 @@ module Pipeloader
     #   by hand, and nothing says so.
     # Falls through when:: always.
     module QueryCacheStore
-      # (Where it is off, a `cache` block has ended, a sibling's maybe: what is asked for in another one is as good as it was.)
+      # Where it is off, a `cache` block has ended, perhaps a sibling's: what another one has asked for is as good as it was.
       def clear
         pipeloader_outdate if @enabled
         super
@@ -19,8 +19,8 @@ module Pipeloader
       #: () -> Integer
       def pipeloader_outdate = @pipeloader_clears = (@pipeloader_clears || 0) + 1
 
-      # How often that was so. (By other threads, too, that share a pinned connection: those count in the version that all
-      # stores of a pool have in common, of which the first releases of ActiveRecord 7.2 have none.)
+      # How often that was so, by other threads that share a pinned connection, too. Those count in the version that all stores
+      # of a pool have in common; the first releases of ActiveRecord 7.2 have none.
       #
       #: () -> Integer
       def pipeloader_clears = (@pipeloader_clears || 0) + (@version ? @version.value : 0)

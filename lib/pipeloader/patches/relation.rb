@@ -9,7 +9,7 @@ module Pipeloader
     module Relation
       def load(&block)
         fiber = Thread.current[ResolverFiber::KEY]
-        # (One that `load_async` has sent off is `@loaded` before it is.)
+        # `load_async` sets `@loaded` before the records are there.
         return super if fiber.nil? || (@loaded && @future_result.nil? && @pipeloader_flight.nil?)
 
         Flight.over(self, fiber) { super }

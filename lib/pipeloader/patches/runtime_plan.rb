@@ -25,7 +25,7 @@ module Pipeloader
         super
       end
 
-      # (A target is for selections that the application's directives have split.)
+      # A target is for selections that the application's directives have split.
       def evaluate_selections(fields, result, target, runtime_state)
         partial = pipeloader_partial(result) if target.nil? && !result.graphql_is_eager && !fields.key?(:graphql_directives)
         return super unless partial
@@ -38,7 +38,7 @@ module Pipeloader
       # Notes what is selected of records that this runtime doesn't see. See RuntimeProjection.
       def pipeloader_expect(_records, _type, _selections, _node) = nil
 
-      # An object that an ObjectList goes on with, and a field of it that is a ResolverCall. (See RuntimeWitness.)
+      # An object that an ObjectList goes on with, and a field of it that is a ResolverCall. See RuntimeWitness.
       def pipeloader_makes(_result) = nil
       def pipeloader_calls(_result, _key) = nil
 

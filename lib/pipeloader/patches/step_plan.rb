@@ -39,11 +39,11 @@ module Pipeloader
         return unless left.all? { |index| pipeloader_nothing?(@field_results[index]) }
 
         trees.each_with_index { |tree, index| @results[index][@key] = tree if tree }
-        # (A list of arguments has its limits.)
+        # A list of arguments has its limits.
         @results, @field_results = [@results, @field_results].map { |all| left.map { |index| all[index] } }
       end
 
-      # True if it brings no objects. (A relation would be read if it were compared.)
+      # True if it brings no objects. To compare a relation would read it.
       def pipeloader_nothing?(value)
         value.nil? || value.is_a?(GraphQL::ExecutionError) || (value.is_a?(Array) && value.empty?)
       end

@@ -5,8 +5,8 @@ module Pipeloader
     # Host:: GraphQL::Execution::FieldResolveStep (Execution::Next)
     # Since:: graphql 2.6
     # Why no public seam does it:: there one fiber calls a field's resolver for all objects, one after the other, and goes through
-    #   the lists and the lazy values that they return, so that each read would be alone in its burst. (Where plans may be, what
-    #   the field asks its records for is read for all of them by one statement.)
+    #   the lists and the lazy values that they return, so that each read would be alone in its burst. Where plans may be, what
+    #   the field asks its records for is read for all of them by one statement.
     # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`); for
     #   lists, directives of the application's are to see them first.
     module StepResolvers
@@ -98,7 +98,7 @@ module Pipeloader
         results
       end
 
-      # (As graphql-ruby does, without an array for each object.)
+      # As graphql-ruby does, without an array for each object.
       def pipeloader_send(object, arguments)
         pipeloader_call(object, arguments)
       rescue StandardError => e
@@ -109,7 +109,7 @@ module Pipeloader
         end
       end
 
-      # (Of the selection's own objects there is one each, for all fields.)
+      # All fields share one for each of the selection's own objects.
       def pipeloader_graphql_objects(objects, context)
         return @selections_step.graphql_objects if objects.equal?(@selections_step.objects)
 

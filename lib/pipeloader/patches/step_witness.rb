@@ -7,7 +7,7 @@ module Pipeloader
     # Why no public seam does it:: see RuntimeWitness.
     # Falls through when:: the query isn't explained.
     module StepWitness
-      # (All fields of objects that a plan hasn't written are graphql-ruby's.)
+      # All fields of objects that a plan hasn't written are graphql-ruby's.
       def call
         super
         return if @objects.empty? || (witness = Witness.of(query)).nil?

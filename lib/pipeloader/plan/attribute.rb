@@ -23,7 +23,7 @@ module Pipeloader
     end
     private_class_method :codeless?
 
-    # (Ruby 3.1 has no Data.)
+    # Ruby 3.1 has no Data.
     VALUES = [Struct, Provenance.rubys(:Data)].compact.freeze
     private_constant :VALUES
 
@@ -95,7 +95,7 @@ module Pipeloader
         @string = field.method_str
       end
 
-      # (Else nil, of which nothing is known.)
+      # Without the key, nil: nothing is known of that.
       def code(variable) = "#{variable}.fetch(#{@name.inspect}, nil)"
 
       def read(hash) = hash.fetch(@name) { hash.fetch(@string) { raise DoesNotFit } }

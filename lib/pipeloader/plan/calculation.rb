@@ -17,7 +17,7 @@ module Pipeloader
       @coercion = coercion
     end
 
-    # (It brings no objects.)
+    # It brings no objects.
     def fields = NONE
 
     def build(row, frame, context)

@@ -59,7 +59,7 @@ module Pipeloader
       "`#{own.name}` of #{own.owner.inspect}" if own
     end
 
-    # (But for what any object has.)
+    # Methods that every object has don't count.
     def methods_of(type)
       (type.ancestors - Object.ancestors).flat_map do |owner|
         (owner.instance_methods(false) + owner.private_instance_methods(false)).map { |name| type.instance_method(name) }

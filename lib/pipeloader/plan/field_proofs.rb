@@ -53,7 +53,7 @@ module Pipeloader
       return unless known.all? { |reader| reader.columns? && reader.columns.one? }
 
       read = known.map { |reader| reader.columns.first }
-      return if read.uniq! || read.any? { |column| PlainModel.of(model).stores?(column) } # (what two readers give is one object)
+      return if read.uniq! || read.any? { |column| PlainModel.of(model).stores?(column) } # two readers give one object
 
       types = read.map { |column| model.attribute_types.fetch(column) }
       return unless types.all? { |it| Cast.known?(it) }

@@ -98,7 +98,7 @@ module Pipeloader
       true
     end
 
-    # (One that has grown since is new again.)
+    # An entry that has grown since counts as new again.
     def bound
       put(@new, take(@proved, @proved.each_key.first)) while @bytes[@proved] > @limit * 3 / 4
       take(@new, @new.each_key.first) while bytes > @limit && @new.any?

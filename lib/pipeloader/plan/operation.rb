@@ -37,8 +37,8 @@ module Pipeloader
         query.instance_variable_get(:@query_string)
       end
 
-      # The document has them as long as it is executed, be they kept or not. (One that is shared between Ractors can't be
-      # written to.)
+      # The document holds them as long as it is executed, whether or not the schema keeps them. One that is shared between
+      # Ractors can't be written to.
       def kept(schema, text, document)
         document.instance_variable_get(:@pipeloader_operations) || begin
           kept = text && text.size <= LENGTH ? schema.pipeloader_operations.fetch(text) : {}
@@ -168,7 +168,7 @@ module Pipeloader
 
     private
 
-    # (What somebody has put in besides, stands nowhere.)
+    # A node that somebody has added stands nowhere in the text.
     def place_of(node) = @text && node.line ? (node.line << 32) + node.col : node
 
     # True if nobody decides who sees it.

@@ -69,7 +69,7 @@ module Pipeloader
       @links.each { |link| @types.update(link.plan.types) }
     end
 
-    # True if all models are as they were. (They aren't after `reset_column_information`.)
+    # True if all models are as they were. After `reset_column_information` they aren't.
     def current? = @types.all? { |model, types| model.attribute_types.equal?(types) }
 
     def model = @projection.model
@@ -107,7 +107,7 @@ module Pipeloader
       compile unless @first_query == query
     end
 
-    # Makes it into code. (False if that would be too much.)
+    # Makes it into code; false if that would be too much.
     def compile = @builder.nil? && @builder = Compiler.of(self) || false
 
     # @param rows [Array<Array>] of one owner

@@ -56,7 +56,7 @@ module Pipeloader
       object = result.graphql_application_value
       unless @of_type
         object = object.object
-        return runtime.evaluate_selection(@key, nodes, result) unless object.respond_to?(@name) # (a column that wasn't read)
+        return runtime.evaluate_selection(@key, nodes, result) unless object.respond_to?(@name) # a column that wasn't read
       end
       take_position(runtime, result)
       begin

@@ -6,8 +6,8 @@ module Pipeloader
   class AssociationRead
     # Clauses that a relation may have. Others change what becomes of its rows, or when it is asked.
     CLAUSES = %i[where order reordering limit offset distinct references].freeze
-    # Of these types, what is written to the server depends on the value alone. (Others may ask who the tenant is, or for a key;
-    # how a time is written is a setting.)
+    # Types whose text for the server depends on the value alone. Others may ask for the tenant, or a key; how a time is written
+    # is a setting.
     CONSTANT = [ActiveModel::Type::Integer, ActiveModel::Type::BigInteger, ActiveModel::Type::String, ActiveRecord::Type::Text,
                 ActiveModel::Type::ImmutableString, ActiveModel::Type::Boolean, ActiveModel::Type::Float,
                 ActiveModel::Type::Decimal, ActiveModel::Type::Value, ActiveRecord::Enum::EnumType].freeze
@@ -31,7 +31,7 @@ module Pipeloader
       new(sql, "#{relation.klass.name} Load", binds, dynamic ? preparable : true, allow_retry, dynamic)
     end
 
-    # True if SQL is all that comes of the relation. (What was merged may be there and say nothing.)
+    # True if SQL is all that comes of the relation. A merged clause may be there and say nothing.
     def self.simple?(relation)
       !relation.null_relation? && relation.values.none? { |name, value| !CLAUSES.include?(name) && value != [] }
     end

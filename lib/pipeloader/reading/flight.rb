@@ -2,8 +2,8 @@
 
 module Pipeloader
   # Single flight: while one fiber loads an association or a relation, its siblings that ask for the same object wait
-  # for it, as they would have found it loaded in a serial run. (On a real application's schema, parking without this
-  # sent 16 % more statements.)
+  # for it, as they would have found it loaded in a serial run. On a real application's schema, parking without this
+  # sent 16 % more statements.
   class Flight
     class << self
       # Runs the block for +object+, alone among the fibers of this response; the others wait until it has landed.

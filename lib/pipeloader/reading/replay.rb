@@ -34,7 +34,7 @@ module Pipeloader
       @read&.statement&.unprepared? ? fetch : @connection.prepare(*arguments)
     end
 
-    # True if there is nothing to be prepared for it. (What failed without a name may have failed to be parsed: PREPARE's error.)
+    # True if nothing needs to be prepared for it. A read that failed without a name may have failed to parse: PREPARE's error.
     #
     #: () -> bool
     def executed? = answered? && !(@read.statement.failed? && @read.statement.nameless?)
