@@ -181,10 +181,7 @@ module Pipeloader
       link if lookup.narrows? && !link.leads_back?
     end
 
-    # @return [Selection]
-    def selection(type, selections, node, model)
-      known(type, selections, node, model) || analyze(type, selections, node, model)
-    end
+    def selection(type, place, node, model) = known(type, place, node, model) || analyze(type, place, node, model)
 
     # @return [Selection, nil] nil if there is none yet, or a model has changed since
     def known(type, selections, node, model)
