@@ -53,6 +53,7 @@ module Pipeloader
         SelfTest.run_on_active_record
         ActiveRecord::Associations::Association.prepend(Association)
         ActiveRecord::Associations::CollectionAssociation.prepend(CollectionAssociation)
+        ActiveRecord::Associations::SingularAssociation.prepend(SingularAssociation)
         ActiveRecord::Associations::Preloader.prepend(Preloader)
         ActiveRecord::Relation.prepend(Relation)
         ActiveRecord::ConnectionAdapters::ConnectionPool.prepend(ConnectionPool)

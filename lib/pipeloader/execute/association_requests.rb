@@ -57,7 +57,7 @@ module Pipeloader
       withdraw
       association = record.association(link.name)
       association.pipeloader_load(@records, @group.dynamic?(association))
-      @target = association.target
+      @target = link.many? ? association.target.dup : association.target # a later field may add to it
       true
     end
   end

@@ -50,6 +50,7 @@ module Pipeloader
 
       job = current_job
       first = job.next_indexes(records.size)
+      records = records.dup # a later field may add to an association's own
       queue(job, first) do
         make_all(place) { |maker| records.each_with_index { |it, at| maker.make(it, list, at, job, first + at) } }
       end

@@ -5,7 +5,7 @@ module Pipeloader
   # and made and gone on with as ever.
   class Preload
     # A record that would read the association itself, and what is read for it.
-    Reader = Struct.new(:record, :name, :key, :records) { include Flight::Planned }
+    Reader = Struct.new(:record, :name, :job, :key, :records) { include Flight::Planned }
     NONE = [].freeze
     private_constant :Reader, :NONE
 
@@ -46,7 +46,7 @@ module Pipeloader
     # @param records [Array<ActiveRecord::Base>]
     def load(fiber, records, asker)
       owners = records.uniq(&:__id__).select { |record| unread?(record) }
-                      .map { |record| Reader.new(record, name, record._read_attribute(@lookup.owners_key)) }
+                      .map { |record| Reader.new(record, name, fiber.job, record._read_attribute(@lookup.owners_key)) }
       return if owners.size < Coalesced::WORTH
 
       announced(owners, fiber.loader.pipeloader_run) { call(fiber, owners, asker) }

@@ -139,6 +139,12 @@ module Pipeloader
         Flight.over(self, fiber) { super }
       end
 
+      # A record that is made in memory (`object.comments.build`) isn't an earlier field's, whose records are on their way.
+      def add_to_target(...)
+        @pipeloader_flight&.await_end
+        super
+      end
+
       private
 
       # A target that was loaded while this fiber was parked stays. ActiveRecord would take the records out of the Array that
@@ -146,6 +152,19 @@ module Pipeloader
       def merge_target_lists(persisted, memory) = @loaded && ResolverFiber.current ? memory : super
 
       def pipeloader_target(records) = merge_target_lists(records, @target)
+    end
+
+    # Host:: ActiveRecord::Associations::SingularAssociation; see CollectionAssociation.
+    module SingularAssociation
+      def writer(...)
+        @pipeloader_flight&.await_end
+        super
+      end
+
+      def build(...)
+        @pipeloader_flight&.await_end
+        super
+      end
     end
   end
 end

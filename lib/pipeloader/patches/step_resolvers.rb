@@ -50,7 +50,7 @@ module Pipeloader
         end
         pipeloader_load_ahead(unloaded.map { |index| @field_results[index] })
         fiber.side_by_side(unloaded) do |index|
-          @field_results[index].load
+          @field_results[index] = Value.loaded(@field_results[index].load)
         rescue ::Timeout::Error
           raise
         rescue StandardError => e

@@ -77,6 +77,15 @@ module Pipeloader
         Unloaded.new(e)
       end
 
+      # An association's records as they are now: a later field may add to them.
+      #
+      # @return [ActiveRecord::Relation, Array]
+      def loaded(relation)
+        return relation unless ActiveRecord::Associations::CollectionProxy === relation && plain?(relation)
+
+        relation.proxy_association.target.dup
+      end
+
       # True if its records are those in the database, and nobody can tell when they are read.
       def readable_association?(association)
         owner = association.owner

@@ -38,6 +38,12 @@ module Pipeloader
 
     def response = @pilot.response
 
+    # Whose field it loads for.
+    def job = @pilot.job
+
+    # True if a serial run would come to that field before it comes to what +fiber+ is at.
+    def before?(fiber) = !job.nil? && !fiber.job.nil? && job.compare_beginning(fiber.job).negative?
+
     # An abandoned one is over, too: its fiber was parked when the response ended.
     def landed? = @landed || @pilot.abandoned?
 
@@ -49,6 +55,11 @@ module Pipeloader
 
     def await(fiber = ResolverFiber.current)
       fiber&.parking&.wait_for(self) unless landed?
+    end
+
+    # As #await, for who is about to change in memory what an earlier field loads.
+    def await_end(fiber = ResolverFiber.current)
+      fiber.parking.wait_for(self) if fiber && !landed? && before?(fiber)
     end
 
     def carry(object)
@@ -92,12 +103,17 @@ module Pipeloader
 
       def of?(_fiber) = false
       def waits_for?(_fiber) = false
-      def open_to?(fiber) = fiber.at_rest?
+      def open_to?(fiber) = fiber.at_rest? || !before?(fiber)
       def response = @run.response
       def landed? = @landed || @run.over?
+      def before?(fiber) = fiber.job.nil? || job.compare_beginning(fiber.job).negative?
 
       def await(fiber = ResolverFiber.current)
         fiber.parking.wait_for(self) unless fiber.nil? || landed? || open_to?(fiber)
+      end
+
+      def await_end(fiber = ResolverFiber.current)
+        fiber.parking.wait_for(self) if fiber && !landed? && before?(fiber)
       end
 
       # @return [Planned, nil] this one, or another of the same record
