@@ -5,6 +5,11 @@ require_relative "../support/test_helper"
 # Records that a resolver makes in memory (`object.comments.build`, `object.author = …`), to ask a policy, say: an earlier field's
 # records are on their way by then, and aren't these.
 class BuiltRecordsTest < PipeloaderTest
+  module Presenter
+    def title = super.upcase
+    def comments = super.limit(1)
+  end
+
   class User < Schemas::Base
     field :name, String
     field :loud, String
@@ -26,9 +31,13 @@ class BuiltRecordsTest < PipeloaderTest
     field :built, Boolean
     field :added, Integer
     field :assigned, String
+    field :presented, String
+    field :renamed, String
     def bodies = object.comments.map { |it| "#{it.body}#{context[:nothing]}" }
     def built = object.comments.build(body: "draft").new_record?
     def added = object.comments.new(body: "new") && object.comments.target.size
+    def presented = object.extend(Presenter).class.name
+    def renamed = (def object.title = "own") && "#{context[:nothing]}"
     def assigned = (object.author = ::User.new(name: "nobody")).name
   end
 
@@ -52,6 +61,13 @@ class BuiltRecordsTest < PipeloaderTest
       ["{ posts { #{below} } }", "{ post(id: 1) { #{below} } }", "{ a: post(id: 3) { #{below} } b: post(id: 1) { #{below} } }"].each do |query|
         PAIRS.each { |pair| 2.times { assert_same_answer(query, pair) } }
       end
+    end
+  end
+
+  # A resolver that gives its record other methods is seen by what is selected behind it.
+  ["presented title", "title presented again: title", "renamed title", "presented comments { id }", "presented comments { loud } title"].each do |below|
+    define_method("test_#{below.scan(/\w+/).join("_")}") do
+      PAIRS.each { |pair| 2.times { assert_same_answer("{ posts { #{below} } post(id: 1) { #{below} } }", pair) } }
     end
   end
 end

@@ -116,12 +116,13 @@ module Pipeloader
     # @return [Job] what stands for a step that has been begun
     def job(member, step) = member.job.child(member.base + step.index, step)
 
-    # A field that is plain, behind one that isn't.
+    # A field that is plain, behind one that isn't, whose resolver may have extended the record.
     #
     # @return [Boolean] whether it still is
     def follow(member, key)
       link = @partial.link(key)
-      plain = link ? ask(member, link) : @partial.write_again(key, member.record, member.result, @runtime.context)
+      plain = @partial.takes?(member.record) &&
+              (link ? ask(member, link) : @partial.write_again(key, member.record, member.result, @runtime.context))
       @runtime.evaluate_selection(key, @fields[key], member.result) unless plain
       plain
     end
