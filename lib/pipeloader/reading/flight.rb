@@ -106,7 +106,7 @@ module Pipeloader
       def open_to?(fiber) = fiber.at_rest? || !before?(fiber)
       def response = @run.response
       def landed? = @landed || @run.over?
-      def before?(fiber) = fiber.job.nil? || job.compare_beginning(fiber.job).negative?
+      def before?(fiber) = job.nil? || fiber.job.nil? || job.compare_beginning(fiber.job).negative?
 
       def await(fiber = ResolverFiber.current)
         fiber.parking.wait_for(self) unless fiber.nil? || landed? || open_to?(fiber)
