@@ -58,16 +58,19 @@ module Pipeloader
     def time_limit
       return @parent.time_limit if part?
 
-      TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work ? @work.pipeloader_time_limit : @time_limit
+      of_step? ? @work.pipeloader_time_limit : @time_limit
     end
 
     def time_limit=(limit)
-      if TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work
+      if of_step?
         @work.pipeloader_time_limit = limit
       else
         @time_limit = limit
       end
     end
+
+    # True if it is a field of Execution::Next.
+    def of_step? = TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work
 
     # True if +job+ is a part of it, or of a part.
     def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))

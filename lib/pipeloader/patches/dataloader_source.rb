@@ -14,7 +14,7 @@ module Pipeloader
 
         outer = fiber.begin_job(nil)
         begin
-          FieldPosition.nowhere { super }
+          FieldPosition.nowhere { pipeloader_limited? ? pipeloader_one_by_one { super() } : super() }
         ensure
           fiber.end_job(outer)
         end
@@ -33,6 +33,7 @@ module Pipeloader
       # A field goes on when the source has what it asks for.
       def sync(keys)
         if (job = pipeloader_job)
+          @pipeloader_alone = job.of_step?
           rounds = @pipeloader_loaded_in ||= {}
           job.wait_for_source unless keys.all? { |key| rounds.key?(key) && (rounds[key] <=> job.round) < 1 }
           keys.each { |key| rounds[key] ||= job.round }
@@ -41,6 +42,22 @@ module Pipeloader
       end
 
       private
+
+      # ActiveRecord's preloader limits all owners at once, and on Execution::Next a field's objects load one after the other.
+      def pipeloader_limited?
+        return false unless @pipeloader_alone && is_a?(GraphQL::Dataloader::ActiveRecordAssociationSource)
+
+        scopes = [@scope, @pending.each_value.first.association(@association).scope].compact
+        scopes.any? { |it| it.limit_value || it.offset_value }
+      end
+
+      def pipeloader_one_by_one
+        keys, @pending = @pending, {}
+        keys.each do |key, value|
+          @pending[key] = value
+          yield
+        end
+      end
 
       # @return [Job, nil] nil where fields go on depth first
       def pipeloader_job
