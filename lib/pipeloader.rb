@@ -129,7 +129,7 @@ module Pipeloader
       superclass.respond_to?(:pipeloader_field_exact?) ? superclass.pipeloader_field_exact? : Pipeloader.field_exact
     end
 
-    # True if records of +type+ are narrowed: as the schema says, or the type. (A connection is as its nodes are.)
+    # True if records of +type+ are narrowed: as the schema says, or the type. A connection is as its nodes are.
     def pipeloader_narrows?(type)
       pipeloader_field_exact? || (type.respond_to?(:pipeloader_field_exact?) && type.pipeloader_field_exact?) ||
         (ConnectionSelection.connection?(type) && pipeloader_narrows?(type.node_type))

@@ -67,7 +67,7 @@ module Pipeloader
       state ? state.current_field = before : Fiber[FIELD] = before
     end
 
-    # (Its object is like no other: nothing but its record is asked for.)
+    # Its object isn't anyone else's: only its record is asked for.
     def below_method(read)
       object = @type.allocate
       object.instance_variable_set(:@object, Record.new(read))

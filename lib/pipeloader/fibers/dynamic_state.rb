@@ -105,7 +105,7 @@ module Pipeloader
       outer.install(outer.known)
     end
 
-    # Adds what was counted in a state of a fiber's own. (Where all work on the base, all have counted there.)
+    # Adds what was counted in a state of a fiber's own. Where all work on the base, all have counted there.
     #
     #: (DynamicState) -> void
     def count(other)

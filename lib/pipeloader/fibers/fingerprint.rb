@@ -88,7 +88,7 @@ module Pipeloader
       end
     end
 
-    # (Whether it is the same object is all that matters of what is deeper down; unless that is nothing.)
+    # Deeper down only identity matters, except for what is empty.
     def note_inner(value)
       case Snapshot.kind(value)
       when :object, :scopes then note_object(value)

@@ -24,7 +24,7 @@ module Pipeloader
     # @param index [Integer, Array(Integer, Integer)] how many its parent had asked for before; without a parent, which round of
     #   lazy values it belongs to, and how many had no parent before
     # @param part [Boolean] whether it does a part of its parent's own work, which waits for it
-    def initialize(loader, work, parent, index, part) # (A keyword would be a Hash for each.)
+    def initialize(loader, work, parent, index, part) # a keyword would allocate a Hash for each job
       @loader = loader
       @work = work
       @parent = parent
@@ -40,7 +40,7 @@ module Pipeloader
         fiber.await_turn if @parent.nil? && fiber.response.one_by_one? && @loader.pipeloader_depth_first?
         @work.call
       rescue StandardError => e
-        # Of several that would leave the response it is the first. (What ends a response from outside doesn't wait.)
+        # Of several that would leave the response it is the first. What ends a response from outside doesn't wait.
         fiber.await_turn_of(e)
         raise
       ensure
@@ -51,8 +51,8 @@ module Pipeloader
 
     def finished? = @work.nil?
 
-    # Until when its field may be read for: as graphql-ruby says where the field begins. (Execution::Next comes to a field several
-    # times, by one step, and a part is of its parent's field.)
+    # Until when its field may be read for: as graphql-ruby says where the field begins. Execution::Next comes to a field several
+    # times, by one step, and a part is of its parent's field.
     #
     #: () -> TimeLimit?
     def time_limit
@@ -114,7 +114,7 @@ module Pipeloader
     #: (Job) -> Integer
     def compare(other) = @loader.pipeloader_depth_first? ? compare_in_depth(other) : compare_in_queue(other)
 
-    # <=> by when a serial run would begin with each. (In depth, a job begins before those that it asks for, and ends after them.)
+    # <=> by when a serial run would begin with each. In depth, a job begins before those that it asks for, and ends after them.
     #
     #: (Job) -> Integer
     def compare_beginning(other) = @loader.pipeloader_depth_first? ? path <=> other.path : beginning <=> other.beginning

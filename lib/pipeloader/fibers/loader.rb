@@ -81,7 +81,7 @@ module Pipeloader
       nil
     end
 
-    # Queues the rest of what +parent+ has begun: before all that it has yet to come to. (AsyncDataloader's come after them.)
+    # Queues the rest of what +parent+ has begun: before all that it has yet to come to. AsyncDataloader's come after them.
     #
     #: (^() -> void, Job?) -> void
     def pipeloader_go_on(work, parent)
@@ -197,7 +197,7 @@ module Pipeloader
     #
     # @return [Array(Integer, Integer)] how many times it has come to some, and a number
     def pipeloader_root_index
-      steps = @pipeloader_run&.steps # (Those that it comes to together, are asked for at once.)
+      steps = @pipeloader_run&.steps # fields that it comes to together are asked for at once
       @pipeloader_rounds = (@pipeloader_rounds || 0) + 1 unless steps == @pipeloader_asked
       @pipeloader_asked = steps
       [@pipeloader_rounds || 0, @pipeloader_roots = (@pipeloader_roots || 0) + 1]
@@ -205,7 +205,7 @@ module Pipeloader
 
     def pipeloader_queue = pipeloader_queues? ? @pending_jobs : NO_JOBS
 
-    # (Those of ObjectLists are on their own from now on: a field has failed, and each may have to wait for its turn.)
+    # Splits the jobs of ObjectLists: a field has failed, and from now on each may have to wait for its turn.
     def pipeloader_queued_jobs
       queue = pipeloader_queue
       queue.replace(queue.flat_map { |job| job.is_a?(Job::Several) ? job.jobs : [job] }) if queue.any?(Job::Several)

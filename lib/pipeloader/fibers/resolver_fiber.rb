@@ -96,8 +96,8 @@ module Pipeloader
       @job = @objects = nil
     end
 
-    # Lets the other fibers go on, under their own dynamic state. (Meanwhile this one is in graphql-ruby's code: what that waits
-    # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.)
+    # Lets the other fibers go on, under their own dynamic state. Meanwhile this one is in graphql-ruby's code: what that waits
+    # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.
     def away(&block)
       @state.away { @run.away(self) { without_parking { FieldPosition.keep(&block) } } }
     end

@@ -78,7 +78,7 @@ module Pipeloader
     # While a transaction is open that a resolver began, on whichever connection, its fiber must not let others go on:
     # what they read and write would be inside.
     def in_new_transaction?
-      @transactions.each { |adapter, depth| return true if adapter.open_transactions > depth } # (any? makes Arrays)
+      @transactions.each { |adapter, depth| return true if adapter.open_transactions > depth } # any? makes Arrays
       false
     end
 
@@ -115,7 +115,7 @@ module Pipeloader
     # True if all threads share the connection, in one transaction: a test suite's.
     def pinned?(adapter) = adapter.pool.instance_variable_get(:@pinned_connection).equal?(adapter)
 
-    # (One that a resolver has made, is first seen here.)
+    # A pool that a resolver has made is first seen here.
     def lease(pool)
       pool.pipeloader_refuse_unsupported
       ConnectionLease.new(pool, @leased_before.key?(pool))

@@ -175,7 +175,7 @@ module Pipeloader
     # Every job that isn't done, the first one last. From here on it is kept up: n fields that fail cost n log n.
     def unfinished(running)
       queued = @queued.call.grep(Job) | @reserved.keys.flat_map(&:reserved).reject(&:finished?)
-      begun = [running, *@away.keys.filter_map(&:job)].flat_map(&:with_wholes).uniq # (a fiber shows the part that it is at)
+      begun = [running, *@away.keys.filter_map(&:job)].flat_map(&:with_wholes).uniq # a fiber shows the part that it is at
       [*begun, *queued].sort { |job, other| other.compare(job) }
     end
   end

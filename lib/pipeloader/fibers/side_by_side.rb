@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Values that one job of a fiber goes through: as soon as one parks, another fiber goes on with the rest. (Where no fiber can be
-  # begun, this one does: all others may be waiting for theirs just so.)
+  # Values that one job of a fiber goes through: as soon as one parks, another fiber goes on with the rest. Where no fiber can be
+  # begun, this one does: all others may be waiting for theirs just so.
   class SideBySide
     # @param work [Proc] for each of +values+
     def initialize(fiber, values, work)
@@ -30,7 +30,7 @@ module Pipeloader
 
     # The work of one of the fibers.
     def call
-      @loader.pipeloader_go_on(self, @parent) if @begun < @values.size # (it may find nothing left)
+      @loader.pipeloader_go_on(self, @parent) if @begun < @values.size # it may find nothing left
       @asker.read { go_on }
     end
 
@@ -47,7 +47,7 @@ module Pipeloader
     def work(index)
       @results[index] = @work.call(@values[index])
     rescue StandardError => e
-      raise if e.instance_of?(::Timeout::Error) # (and not Net::ReadTimeout)
+      raise if e.instance_of?(::Timeout::Error) # and not Net::ReadTimeout
 
       @errors << [index, e]
     end

@@ -105,7 +105,7 @@ module Pipeloader
     end
     private_class_method :kind_of
 
-    # (Each instance has all of them from the start.)
+    # Each instance has all of them from the start.
     def self.variables_of(object) = (VARIABLES[object.class] ||= object.instance_variables)
 
     # True if +execution+ is as it was.
@@ -150,7 +150,7 @@ module Pipeloader
 
     def apply_attributes_changed_since(earlier, execution)
       @attributes.each do |name, now|
-        # (One that was set and set back is there now, and nil.)
+        # One that was set and set back is there now, and nil.
         was = earlier.attributes[name] || attributes_of(@instances[name].class.new)
         changed = now.reject { |key, value| was[key].equal?(value) }
         gone = was.keys - now.keys
@@ -175,7 +175,7 @@ module Pipeloader
       (execution[:active_support_execution_context] = CONTEXT.new).current_attributes_instances
     end
 
-    # {user: #<User>, …} (ActiveSupport 7.2.0 makes one of CurrentAttributes itself while that is loaded, and it has none.)
+    # {user: #<User>, …}. ActiveSupport 7.2.0 makes one of CurrentAttributes itself while that is loaded, and it has none.
     def attributes_of(instance) = instance.instance_variable_get(:@attributes) || {}
 
     def kind(value) = Snapshot.kind(value)
@@ -209,7 +209,7 @@ module Pipeloader
       items.size == others.size && items.all? { |item| item.equal?(others[index += 1]) }
     end
 
-    # (Hash#all? would make an Array of each pair.)
+    # Hash#all? would make an Array of each pair.
     def same_pairs?(pairs, others)
       matched = 0
       pairs.each do |key, value|

@@ -88,7 +88,7 @@ module Pipeloader
       reach&.current? ? reach : @model_demands[model] = ModelDemand.new(@demands, self, model)
     end
 
-    # (`size`, `loaded?` and the like wait for a sibling that is loading it.)
+    # `size`, `loaded?` and the like wait for a sibling that is loading it.
     def expect_relation(relation)
       if relation.is_a?(ActiveRecord::Associations::CollectionProxy)
         relation.proxy_association.pipeloader_expect(self)

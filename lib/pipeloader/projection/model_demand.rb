@@ -26,7 +26,7 @@ module Pipeloader
       freeze
     end
 
-    # True if the model is as it was. (It isn't after `reset_column_information`.)
+    # True if the model is as it was. It isn't after `reset_column_information`.
     def current? = @model.attribute_types.equal?(@types)
 
     private

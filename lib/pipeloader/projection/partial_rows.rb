@@ -26,7 +26,7 @@ module Pipeloader
       @place = [projection.model.current_role, projection.model.current_shard]
     end
 
-    # As a Result. (ActiveRecord 7.2 asks for `map`, later ones for `indexed_rows`.)
+    # As a Result. ActiveRecord 7.2 asks for `map`, later ones for `indexed_rows`.
     def column_types = @result.column_types
     def includes_column?(name) = @result.includes_column?(name)
     def length = @count
@@ -95,7 +95,7 @@ module Pipeloader
       keys.one? ? [{ keys.first => values.flatten(1) }] : values.each_slice(MOST).map { |some| any_of(some) }
     end
 
-    # (ActiveRecord 7.2.0 would put one OR into another: a thousand of them are too deep for a fiber.)
+    # ActiveRecord 7.2.0 would put one OR into another: a thousand of them are too deep for a fiber.
     def any_of(values)
       builder = @projection.model.predicate_builder
       each = values.map { |its| Arel::Nodes::And.new(builder.build_from_hash(keys.zip(its).to_h)) }

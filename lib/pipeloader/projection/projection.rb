@@ -97,7 +97,7 @@ module Pipeloader
 
     private
 
-    # (It looks for that key in the one record, whosever it is, where there may be several records it doesn't.)
+    # It looks for that key in the one record, whosever it is, where there may be several records it doesn't.
     def sources_key(reflection) = reflection.collection? ? [] : Array(reflection.foreign_key).map(&:to_s) & @all_columns
 
     # ORDER BY 2 means the second column of those that are read, and ORDER BY name, of joined tables, the one that is called so.

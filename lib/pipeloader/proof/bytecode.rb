@@ -63,7 +63,7 @@ module Pipeloader
     end
 
     # @return [Hash{Symbol => Object}] the literal that is each keyword's default; Chain::REQUIRED where it has none
-    # (A default that isn't a literal has instructions of its own.)
+    # A default that isn't a literal has instructions of its own.
     def keywords
       @sequence[11].fetch(:keyword, []).to_h { |it| it.is_a?(Array) ? it : [it, Chain::REQUIRED] }
     end

@@ -57,7 +57,7 @@ module Pipeloader
       raise Coercion.verdict(e) { coerce(value, context) }
     end
 
-    # An attribute as its reader gives it; DoesNotFit if the record was read without it. (It may be only now that it is cast.)
+    # An attribute as its reader gives it; DoesNotFit if the record was read without it. It may be only now that it is cast.
     def self.attribute(record, name)
       record._read_attribute(name) { raise DoesNotFit }
     rescue DoesNotFit

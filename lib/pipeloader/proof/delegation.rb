@@ -36,7 +36,7 @@ module Pipeloader
         end
       end
 
-      # Runs one instruction. (The stack has all but what the last call has returned: literals, and arguments.)
+      # Runs one instruction. The stack has all but what the last call has returned: literals, and arguments.
       #
       # @return [Object, nil] nil if it isn't known
       def step(step, stack, calls, instructions)
@@ -54,7 +54,7 @@ module Pipeloader
         end
       end
 
-      # (All that is on the stack is for it, or it isn't the chain's.)
+      # Everything on the stack must be its argument; otherwise the call isn't the chain's.
       def call(name, size, keywords, stack, calls)
         return unless stack.size == size + keywords.size
 

@@ -17,8 +17,8 @@ module Pipeloader
                Enumerator, Enumerator::Chain, Enumerator::ArithmeticSequence, Date, Time, ActiveSupport::TimeWithZone,
                ActiveSupport::Duration].freeze
 
-    # (Nothing that changes its receiver, is random, asks a clock or a configuration with code in it, or tells one object from
-    # another that is like it.)
+    # Nothing that changes its receiver, is random, asks a clock or a configuration with code in it, or tells one object from
+    # another that is like it.
     NAMES = %i[
       == != ! =~ === < <= > >= <=> + - * / % & | ^ -@ +@ ~ [] eql? nil? between? clamp in? itself
       blank? present? presence empty? any? all? none? include? exclude? key? cover?
@@ -149,7 +149,7 @@ module Pipeloader
         end
       end
 
-      # (An instruction may have two: `!=` falls back on `==`.)
+      # An instruction may have two: `!=` falls back on `==`.
       def harmless_call?(name, calls)
         calls.any? && name.start_with?("opt_") && calls.all? { |call| Bytecode.simple?(call) && callable?(call[:mid]) }
       end
@@ -174,7 +174,7 @@ module Pipeloader
         !defined || Provenance.core_alone?(known.instance_method(name))
       end
 
-      # (Which class of, and where it is used, doesn't matter.)
+      # The class that has it, and where it is used, don't matter.
       def refined
         @refined ||= ObjectSpace.each_object(Refinement).flat_map { |it| it.instance_methods(false) }.to_set
       end

@@ -148,10 +148,10 @@ module Pipeloader
       "execution mode #{mode}"
     end
 
-    # (But for those that an extension asks for itself.)
+    # Except those that an extension asks for itself.
     def extras = @field.extras - @field.extensions.flat_map { |extension| extension.added_extras.to_a }
 
-    # (A connection's are its extension's.)
+    # A connection's arguments belong to its extension.
     def arguments
       @field.all_argument_definitions.reject { |argument| @field.connection? && PAGES.include?(argument.graphql_name) }
     end

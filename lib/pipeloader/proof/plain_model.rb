@@ -16,8 +16,8 @@ module Pipeloader
         known&.current? ? known : model.instance_variable_set(:@pipeloader_plain, new(model))
       end
 
-      # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. (Where both are of
-      # one table, it looks into both for the foreign key.)
+      # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. Where both are of
+      # one table, it looks into both for the foreign key.
       #
       # @return [Array<String>] columns of the record's own table
       def keys(reflection)
@@ -63,7 +63,7 @@ module Pipeloader
       @formulas = {} # {name => [method, Formula or nil]}
     end
 
-    # (As ModelDemand#current?.)
+    # See ModelDemand#current?.
     def current? = @model.attribute_types.equal?(@types)
 
     # @return [String, nil] why its records can't be narrowed at all; nil if they can
@@ -111,8 +111,8 @@ module Pipeloader
 
     private
 
-    # Kept as long as that is the method. (Not where heirs have a say: they would never be given up. Nor why something can't be
-    # told: that may pass.)
+    # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be
+    # told: that may pass.
     def known(proofs, name)
       return yield if @model.descendants.any? || !@model.method_defined?(name)
 
@@ -152,7 +152,7 @@ module Pipeloader
       association(model, name) || Footprint.opaque("`#{name}` is defined by #{owner}")
     end
 
-    # (`title?`, `title_was` and the like are generated, too.)
+    # `title?`, `title_was` and the like are generated, too.
     def attribute(model, name)
       name = model.attribute_aliases[name] || name
       return Footprint.columns([name]) if model.columns_hash.key?(name)

@@ -15,7 +15,7 @@ module Pipeloader
       objection_to_instances(type)
     end
 
-    # (As above, where the record is wrapped already.)
+    # As above, where the record is wrapped already.
     def self.objection_to_instances(type)
       own = INSTANCE_METHODS.find { |name| !Provenance.graphql?(type.instance_method(name)) }
       "#{type.graphql_name}: `#{own}` on #{type.instance_method(own).owner}" if own

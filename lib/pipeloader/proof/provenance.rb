@@ -6,7 +6,7 @@ module Pipeloader
   module Provenance
     RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
 
-    # (Each has its VERSION in a file of its own folder.)
+    # Each has its VERSION in a file of its own folder.
     FOLDERS = [GraphQL, ActiveRecord, ActiveModel, ActiveSupport].to_h do |gem|
       [gem, "#{File.dirname(gem.const_source_location(:VERSION).first)}/"]
     end.freeze
@@ -54,7 +54,7 @@ module Pipeloader
       def rubys(name)
         return if Object.autoload?(name) || !Object.const_defined?(name, false)
 
-        file, = Object.const_source_location(name) # (nothing, if it's written in C)
+        file, = Object.const_source_location(name) # nothing, if it's written in C
         Object.const_get(name, false) if file.nil? || file.start_with?(*LIBRARIES)
       end
 

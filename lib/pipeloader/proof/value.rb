@@ -24,11 +24,11 @@ module Pipeloader
         when ActiveRecord::Relation then value.klass
         when ActiveRecord::Base then record_class(value)
         when CONNECTION then value.items.klass if connection?(value)
-        when Array then record_class(value.first) if ActiveRecord::Base === value.first # (asked so, a lazy proxy stays lazy)
+        when Array then record_class(value.first) if ActiveRecord::Base === value.first # Module#=== doesn't wake a lazy proxy
         end
       end
 
-      # (A proxy that stands for what isn't loaded yet, would load it when it's asked.)
+      # A proxy for what isn't loaded yet would load it when asked.
       #
       # @return [Class, nil] of the things in an Array, if they are what graphql-ruby goes on with
       def things(value, schema)
@@ -49,11 +49,11 @@ module Pipeloader
         end
       end
 
-      # True if it is of that class, and has no methods of its own. (Asked of thousands: without allocating, and without asking
-      # the object, which may be a proxy.)
+      # True if it is of that class, and has no methods of its own. Asked of thousands: without allocating, and without asking
+      # the object, which may be a proxy.
       def just?(object, type) = ObjectSpace.internal_class_of(object).equal?(type)
 
-      # (A decorator may say that it is a record, too.)
+      # A decorator may say that it is a record, too.
       def record_class(value)
         type = value.class
         type if type <= ActiveRecord::Base
@@ -100,7 +100,7 @@ module Pipeloader
 
       private
 
-      # (Some are made for each request.)
+      # Some are made for each request.
       def named?(type) = !NAME.bind_call(type).nil?
 
       def kernels?(type, name) = type.method_defined?(name) && type.instance_method(name).owner.equal?(Kernel)

@@ -127,8 +127,8 @@ module Pipeloader
       deliver(singly.reject { |statement| lost?(statement) }, connection) if singly
     end
 
-    # Except in a transaction: were one for many to fail, its reads couldn't be sent singly. (And a client of another encoding
-    # has its parameters converted, but not those in arrays.)
+    # Except in a transaction: were one for many to fail, its reads couldn't be sent singly. And a client of another encoding
+    # has its parameters converted, but not those in arrays.
     def coalesce(statements, connection)
       return statements unless @coalesces && connection.transaction_status == PG::PQTRANS_IDLE
       return statements unless connection.internal_encoding == Encoding::UTF_8

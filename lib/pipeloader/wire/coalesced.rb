@@ -64,7 +64,7 @@ module Pipeloader
 
     def limited? = @parts.any?(&:limited?)
 
-    # (As of the single ones, by which others are put together.)
+    # As of a Statement: each of its parts counts for one answer of that SQL.
     def size_by(sizes) = (sizes.known(@shape.sql) || sizes.expect(@shape.sql)) * @parts.size
     def tell_size(bytes, sizes) = sizes.remember(@shape.sql, bytes / @parts.size, @parts.size)
 
@@ -77,8 +77,8 @@ module Pipeloader
 
     def spoiled? = answered? && (failed? || @result.nfields != @shape.columns.size + 1 || changed?)
 
-    # {names: ["id", …], types: [20, …], modifiers: [-1, …]}, as of a single one. (The names are the single one's: what has
-    # none of its own gets another where a parameter was.)
+    # {names: ["id", …], types: [20, …], modifiers: [-1, …]}, as of a single one. The names are the single one's: what has
+    # none of its own gets another where a parameter was.
     Columns = Struct.new(:names, :types, :modifiers)
 
     def columns
@@ -95,7 +95,7 @@ module Pipeloader
         rows = @parts.map { [] }
         @result.values.each { |row| rows[row.pop.to_i - 1] << row }
         @rows = rows
-        @result.clear # (Last: an interrupt may come in with it.)
+        @result.clear # Last: an interrupt may come in with it.
         rows
       end
     end

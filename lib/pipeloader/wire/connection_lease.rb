@@ -37,7 +37,7 @@ module Pipeloader
     # Called when the response ends: whoever is still inside was abandoned there.
     def release
       Thread.handle_interrupt(Object => :never) do
-        # (First, since under a fiber scheduler another fiber may take one while this is given back.)
+        # First: under a fiber scheduler another fiber may lease one while this is given back.
         taken, @taken = @taken, nil
         # What code inside has leased for good stays leased.
         @pool.release_connection if taken == :over || (taken && !@lease.sticky)
@@ -61,7 +61,7 @@ module Pipeloader
     def take(limit = nil)
       Thread.handle_interrupt(Object => :never) do
         connection = Thread.handle_interrupt(Object => :on_blocking) { limit ? @pool.checkout(limit) : @pool.checkout }
-        # (Under a fiber scheduler another fiber may have been as far.)
+        # Under a fiber scheduler another fiber may have done so meanwhile.
         next @pool.checkin(connection) if @lease.connection
 
         @lease.connection = connection

@@ -10,12 +10,12 @@ module Pipeloader
   # A quoted value has no type but what the server infers, just as a parameter. A whole number has one: the parameter must be
   # inferred to be a number that holds it exactly (a `real` compared with 16777217 isn't what it is compared with $1).
   class Literals
-    # (What a backslash is, is a setting. '1'::interval hour is no '1'::interval.)
+    # What a backslash means depends on a setting. '1'::interval hour is no '1'::interval.
     VALUE = /'(?:[^'\\]|'')*+'(?!\s*::\s*interval\b)|\d{1,18}(?![\w.])/i
     # Where they may be (as far as they differ, Shape decides); or what isn't one though it may look like it.
     PLACE = /(?<before>=\s*|\b(?:limit|offset)\s+)(?<value>#{VALUE})
             |(?<list>\bin\s*\()(?<values>#{VALUE}(?:\s*,\s*#{VALUE})*)(?=\))|#{SQLText::TOKEN}/xmi
-    # (Most texts have none, and this tells so sooner than PLACE.)
+    # Most texts have none, and this tells so sooner than PLACE.
     ANY = /(?:=\s*|\b(?:limit|offset)\s+|\bin\s*\()['\d]/i
     # OIDs of bigint, smallint, integer, oid, numeric.
     NUMBERS = [20, 21, 23, 26, 1700].freeze

@@ -158,7 +158,7 @@ module Pipeloader
     end
 
     def broken? = @connection.status == PG::CONNECTION_BAD
-    # (Object, since Thread#kill is no exception.)
+    # `Object`, since Thread#kill isn't an exception.
     def uninterrupted(&block) = Thread.handle_interrupt(Object => :never, &block)
 
     # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
@@ -175,8 +175,8 @@ module Pipeloader
     end
 
     # What may still come on this connection belongs to nobody: it is ended as a network would end it. ActiveRecord then
-    # does what it does with any connection that broke. (Thrown away inside a transaction it would be replaced by one that
-    # has none: what the caller writes next would be committed, and what was written before lost, without a word.)
+    # does what it does with any connection that broke. Thrown away inside a transaction it would be replaced by one that
+    # has none: what the caller writes next would be committed, and what was written before lost, without a word.
     def give_up
       @connection.socket_io.shutdown
       @connection.consume_input until broken?
@@ -297,7 +297,7 @@ module Pipeloader
       until @in_flight.empty? || (left = deadline - now).negative?
         break unless CancelRequest.deliver(@connection, left)
 
-        # (Not #block: that waits for what is unsent, without a limit.)
+        # Not #block: that waits for what is unsent, without a limit.
         @connection.sync_flush
         @connection.consume_input if @connection.socket_io.wait_readable(CANCEL_EVERY)
         take_what_came(clearing: true)

@@ -4,8 +4,8 @@ module Pipeloader
   # How many bytes the results of each SQL had, so that a Pipeline knows how much may be under way. Kept from burst to burst
   # (Learned).
   class ResultSizes
-    # One that isn't known yet counts as 128 kB, which lets 256 of them go; any counts as 8 kB at least, so 4,096. (A fixed
-    # window of 256 cost a burst of 374 statements a second round trip.)
+    # One that isn't known yet counts as 128 kB, which lets 256 of them go; any counts as 8 kB at least, so 4,096. A fixed
+    # window of 256 cost a burst of 374 statements a second round trip.
     UNKNOWN = 128 * 1024
     SMALLEST = 8 * 1024
 

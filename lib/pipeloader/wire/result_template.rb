@@ -7,7 +7,7 @@ module Pipeloader
     # @param result [ActiveRecord::Result]
     def initialize(result)
       @columns = result.columns
-      # (As the constructor takes them: what is public of ActiveRecord 8.1's is made of them anew for each result.)
+      # As the constructor takes them: what is public of ActiveRecord 8.1's is made of them anew for each result.
       @types = result.instance_variable_get(:@column_types)
     end
 

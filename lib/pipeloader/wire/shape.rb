@@ -11,9 +11,9 @@ module Pipeloader
   #       SELECT "posts".* FROM "posts" WHERE "posts"."author_id" = pipeloader_keys.pipeloader_1 LIMIT $2
   #     ) AS pipeloader_read OFFSET 0) AS pipeloader_rows                            -- ["{3,7,…}", 10]
   #
-  # OFFSET 0 keeps the planner from merging the two: each read is planned, and its rows come in the order, as by itself. (As far
-  # as SQL leaves the order open, that is: so parameters may differ that are compared by `=` or IN, where the plan hardly
-  # depends on the value. It does for `>`, where the planner guesses that a third of the table will do.)
+  # OFFSET 0 keeps the planner from merging the two: each read is planned, and its rows come in their order, as by itself.
+  # Where SQL leaves the order open the plan decides it. So parameters may differ only where they are compared by `=` or IN:
+  # there the plan hardly depends on the value. It does for `>`, where the planner guesses that a third of the table will do.
   #
   # Limits: SQL that locks rows, or quotes with backslashes or dollars; parameters that differ and are compared otherwise, or are
   # arrays, or long.

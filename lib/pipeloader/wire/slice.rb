@@ -19,7 +19,7 @@ module Pipeloader
     def ftype(column) = @coalesced.columns.types.fetch(column)
     def fmod(column) = @coalesced.columns.modifiers.fetch(column)
 
-    # (Whoever gets them may change them.)
+    # The caller may change them.
     def values
       rows = @coalesced.rows[@index]
       @shared ? rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } } : rows

@@ -59,7 +59,7 @@ module Pipeloader
     #: (ResultSizes) -> Integer
     def size_by(sizes) = sizes.expect(@sql)
 
-    # Its result had +bytes+. (What is asked for with other values will have as many.)
+    # Its result had +bytes+. What is asked for with other values will have as many.
     def tell_size(bytes, sizes) = sizes.remember(described_sql || @sql, bytes)
 
     # OIDs that the server is told; nil where it infers them.
@@ -100,7 +100,7 @@ module Pipeloader
       when PG::PGRES_PIPELINE_ABORTED then true
       when PG::PGRES_FATAL_ERROR then !awaited.nil?
       when PG::PGRES_COMMAND_OK then !awaited.nil?
-      # (A row that was lost, or came twice.)
+      # A row that was lost, or came twice.
       else awaited == :rows && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
       end
     end
