@@ -31,7 +31,6 @@ module Pipeloader
     # @param field_exact [Boolean, nil] whether only the columns that a query selects are read, see docs/projection.md;
     #   default: Pipeloader.field_exact
     # @param compile [Boolean] whether subtrees that are proved plain go from rows straight to the response, see docs/plans.md
-    #
     # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,

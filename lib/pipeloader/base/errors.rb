@@ -15,8 +15,8 @@ module Pipeloader
   # schema, or by the first that meets the model.
   class UnknownColumnError < Error; end
 
-  # A value that a Plan has no place for (a null where the field has none, a number out of range): never seen outside.
-  class DoesNotFit < Error; end
+  # A value that a Plan has no place for: a null where the field has none, a number out of range. Never leaves.
+  class DoesNotFit < Error; end # :nodoc:
 
   # A column that a projection had left out was read after its row had been deleted. Raised by the attribute's reader.
   class RowGoneError < Error; end
