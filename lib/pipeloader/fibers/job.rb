@@ -91,8 +91,13 @@ module Pipeloader
     #: (Integer, ?(^() -> void)?) -> Job
     def child(index, work = nil) = Job.new(@loader, work, self, index, false)
 
-    # From here on a serial run would come to it later: in the round in which its source is loaded.
-    def wait_for_source = move(nil)
+    # From here on a serial run would come to it later: in the round in which its source has loaded these keys.
+    #
+    #: (SourceRounds, Array[untyped]) -> void
+    def wait_for_source(rounds, keys) = move([rounds, keys])
+
+    # Its place may have changed by when a source is loaded.
+    def replace = @loader.pipeloader_run.move(self) { @place = nil }
 
     # @return [Array(Integer, Integer)] in which a serial run would come to it: of lazy values, of sources
     def round = place.first(2)
@@ -142,12 +147,12 @@ module Pipeloader
 
     # Those that it has asked for stay where they are. A part is in its parent's place.
     #
-    # @param argument [Integer, nil] number of the job that goes on with it; nil for a source
-    def move(argument)
+    # @param to [Integer, Array(SourceRounds, Array)] number of the job that goes on with it; what it waits for
+    def move(to)
       return if part? || @loader.pipeloader_depth_first?
 
       @loader.pipeloader_run.move(self) do
-        (@moves ||= []) << [@children || 0, argument]
+        (@moves ||= []) << [@children || 0, to]
         @place = nil
       end
     end
@@ -156,8 +161,11 @@ module Pipeloader
     def place_after(count)
       return first_place if count.zero?
 
-      before, (_, argument) = place_after(count - 1), @moves[count - 1]
-      argument ? Job.below(before, argument) : [before[0], before[1] + 1, before, 0, NONE]
+      before, (_, to) = place_after(count - 1), @moves[count - 1]
+      return Job.below(before, to) if to.is_a?(Integer)
+
+      source, keys = to
+      source.there?(keys, before.first(2)) ? before : [before[0], before[1] + 1, before, 0, NONE]
     end
 
     def first_place

@@ -34,9 +34,7 @@ module Pipeloader
       def sync(keys)
         if (job = pipeloader_job)
           @pipeloader_alone = job.of_step?
-          rounds = @pipeloader_loaded_in ||= {}
-          job.wait_for_source unless keys.all? { |key| rounds.key?(key) && (rounds[key] <=> job.round) < 1 }
-          keys.each { |key| rounds[key] ||= job.round }
+          (@pipeloader_source_rounds ||= SourceRounds.new).ask(job, keys)
         end
         super
       end
@@ -68,11 +66,10 @@ module Pipeloader
 
       # What is there by now, because the field has read meanwhile, it would wait for in a serial run.
       def pipeloader_follow(values)
-        return unless @pipeloader_loaded_in && (job = pipeloader_job)
+        return unless @pipeloader_source_rounds && (job = pipeloader_job)
 
-        loaded = values.map { |value| result_key_for(value) }.select { |key| @results.key?(key) }
-        rounds = @pipeloader_loaded_in.values_at(*loaded).compact
-        job.wait_for_source if rounds.size == values.size && (job.round <=> rounds.max) == -1
+        keys = values.map { |value| result_key_for(value) }
+        @pipeloader_source_rounds.follow(job, keys) if keys.all? { |key| @results.key?(key) }
       end
     end
   end
