@@ -75,9 +75,10 @@ module Bench
     def execute = @schema.execute(@workload.document, variables: @workload.variables)
 
     def build_schema
-      query, plugins = @dataset.query_type, self.plugins
+      query, mutation, plugins = @dataset.query_type, @dataset.mutation_type, self.plugins
       Class.new(GraphQL::Schema) do
         query(query)
+        mutation(mutation) if mutation
         plugins.each { |plugin, options| use(plugin, **options.to_h) }
       end
     end

@@ -25,6 +25,7 @@ module Bench
     def define = raise(NotImplementedError)
 
     def query_type = types.fetch("Query")
+    def mutation_type = types["Mutation"]
 
     # {"Post" => Types::Post, …}
     def types = types_module.constants.to_h { |name| [name.to_s, types_module.const_get(name)] }

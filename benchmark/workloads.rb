@@ -4,4 +4,6 @@ require_relative "workload"
 require_relative "dataset"
 
 # In the order of the reports.
-%w[trees harbors aggregates pages nesting mixed opaque chinook cold alike].each { |name| require_relative "workloads/#{name}" }
+%w[trees harbors aggregates pages nesting mixed opaque small chinook cold alike].each { |name|
+  require_relative "workloads/#{name}"
+}

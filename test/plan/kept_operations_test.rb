@@ -29,6 +29,12 @@ class KeptOperationsTest < PlanTest
     assert_same known, operation(schema, APPLICATION)
   end
 
+  def test_the_default_bound_and_that_of_a_subclass
+    assert_equal 32 * 1024 * 1024, schema.pipeloader_options[:plan_bytes]
+    parent = schema(plan_bytes: 2_000_000)
+    assert_equal 2_000_000, Class.new(parent).pipeloader_options[:plan_bytes]
+  end
+
   # Who asks as often as an attacker can.
   def test_what_came_more_often_stays
     schema = schema(plan_bytes: 2_000_000)

@@ -109,6 +109,22 @@ class BoundsTest < WireCase
     assert_operator megabytes, :<, 1_500
   end
 
+  # What is kept afterward: stacks that Ruby uses again (docs/reliability.md), and nothing that lives on them.
+  def test_kept_after_ten_thousand_items_with_a_read_each
+    fibers, megabytes = in_process do
+      _, piped = Schemas.make(query: Query, mutation: nil, pipeloader: { fiber_limit: 512 })
+      piped.execute("{ items(count: 10) { value } }")
+      before = reset_peak
+      raise "wrong" unless piped.execute("{ items(count: 10000) { value } }").to_h["data"]["items"].size == 10_000
+
+      3.times { GC.start }
+      [ObjectSpace.each_object(Fiber).count(&:alive?), (reset_peak - before) / KILOBYTE]
+    end
+    puts "  10,000 items: #{megabytes} MB kept, #{fibers} fibers" if ENV["PIPELOADER_VERBOSE"]
+    assert_operator fibers, :<, 20
+    assert_operator megabytes, :<, 80
+  end
+
   # PIPELOADER_VERBOSE prints time and memory; the caps are on memory alone.
   def test_fifty_thousand_items_that_read_by_name
     megabytes, seconds, names = in_process do
