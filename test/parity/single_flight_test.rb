@@ -28,6 +28,31 @@ class SingleFlightTest < AnswerTest
     assert_answer 2, "{ posts { commentsSize comments { body } } }"
   end
 
+  # What an earlier field's resolver preloads, and what it passes on the way there, is loaded for the later one.
+  def test_associations_that_a_sibling_preloads
+    post = type(Schemas::Post, "Post") do
+      { comments: :comments, tags: :tags, nested: { comments: :commenter } }.each do |name, associations|
+        field :"preloads_#{name}", Integer
+        define_method(:"preloads_#{name}") do
+          ActiveRecord::Associations::Preloader.new(records: [object], associations: associations).call
+          object.association(Array(associations).flatten.first).target.size
+        end
+      end
+      field :tagging_ids, [Integer]
+      def tagging_ids = object.taggings.map(&:id).sort
+    end
+    query = query_type do
+      field :posts, [post]
+      def posts = ::Post.order(:id)
+    end
+    [{ compile: false }, {}].each do |options|
+      schemas = Schemas.make(query: query, pipeloader: options)
+      assert_same_reads 2, "{ posts { preloadsComments comments { body } } }", schemas
+      assert_same_reads 3, "{ posts { preloadsTags taggingIds tags { name } } }", schemas
+      assert_same_reads 3, "{ posts { preloadsNested comments { body commenter { name } } } }", schemas
+    end
+  end
+
   def test_association_of_one_record_below_two_fields
     author = type(Schemas::Base, "Pair") do
       field :left, Schemas::Post

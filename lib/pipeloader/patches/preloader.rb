@@ -5,13 +5,35 @@ module Pipeloader
     # Host:: ActiveRecord::Associations::Preloader
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: what a scope leaves of an association is kept where the whole association belongs. Who preloads
-    #   by a scope resets the association before and takes its target afterwards (GraphQL's ActiveRecordAssociationSource). A
-    #   sibling in between would be given the scope's rows, or leave its own.
-    # Falls through when:: it has no scope, or the current fiber is not a resolver's.
+    #   by a scope resets the association before and takes its target afterward (GraphQL's ActiveRecordAssociationSource). A
+    #   sibling in between would be given the scope's rows, or leave its own. And a later sibling finds loaded what is preloaded
+    #   without one, so it waits (Flight).
+    # Falls through when:: the current fiber is not a resolver's, or must not park.
     #
-    # It reads at once, and takes the open level along.
+    # With a scope it reads at once, and takes the open level along.
     module Preloader
-      def call = scope ? Pipeloader.without_parking { super() } : super
+      def call
+        return Pipeloader.without_parking { super() } if scope
+
+        fiber = ResolverFiber.current
+        fiber&.parks? ? Flight.over_all(pipeloader_associations, fiber) { super() } : super
+      end
+
+      private
+
+      # Those that it loads of its own records: also the ones that a :through association leads through.
+      def pipeloader_associations
+        names = Array.wrap(associations).flat_map { |name| name.is_a?(Hash) ? name.keys : name }
+        Array.wrap(records).product(names).flat_map do |record, name|
+          pipeloader_chain(record.class._reflect_on_association(name)).map { |its| record.association(its) }
+        end
+      end
+
+      def pipeloader_chain(reflection)
+        return [] unless reflection
+
+        [reflection.name, *pipeloader_chain(reflection.through_reflection)]
+      end
     end
   end
 end

@@ -18,6 +18,17 @@ module Pipeloader
         end
         new(fiber).carry(object) { yield }
       end
+
+      # As #over, for associations that a resolver preloads: those that nobody is loading yet.
+      def over_all(objects, fiber)
+        flight = new(fiber)
+        free = objects.reject { |it| it.loaded? || it.instance_variable_get(:@pipeloader_flight) }
+        free.each { |it| flight.board(it) }
+        yield
+      ensure
+        flight.land
+        free&.each { |it| flight.leave(it) }
+      end
     end
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
@@ -63,10 +74,16 @@ module Pipeloader
     end
 
     def carry(object)
-      object.instance_variable_set(:@pipeloader_flight, self)
+      board(object)
       yield
     ensure
-      @landed = true
+      land
+      leave(object)
+    end
+
+    def board(object) = object.instance_variable_set(:@pipeloader_flight, self)
+
+    def leave(object)
       object.remove_instance_variable(:@pipeloader_flight) if object.instance_variable_get(:@pipeloader_flight).equal?(self)
     end
 
