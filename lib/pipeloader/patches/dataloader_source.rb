@@ -45,8 +45,16 @@ module Pipeloader
       def pipeloader_limited?
         return false unless @pipeloader_alone && is_a?(GraphQL::Dataloader::ActiveRecordAssociationSource)
 
-        scopes = [@scope, @pending.each_value.first.association(@association).scope].compact
-        scopes.any? { |it| it.limit_value || it.offset_value }
+        association = @pending.each_value.first.association(@association)
+        [@scope, pipeloader_scope_of(association)].compact.any? { |it| it.limit_value || it.offset_value }
+      end
+
+      # What is read for one record alone has a limit of its own.
+      def pipeloader_scope_of(association)
+        reflection = association.reflection
+        return association.scope if reflection.collection?
+
+        reflection.scope_for(association.klass.unscoped, association.owner) if reflection.scope && association.klass
       end
 
       def pipeloader_one_by_one
