@@ -21,7 +21,7 @@ module Bench
           ["Post", :last_commenter_id] => ->(posts) { comments(posts).maximum(:commenter_id).values_at(*posts.map(&:id)) },
           ["Post", :letters] => ->(posts) { comments(posts).sum("length(body)").values_at(*posts.map(&:id)).map(&:to_i) },
           ["Post", :discussed] => ->(posts) { discussed(posts) },
-          ["Author", :post_count] => ->(authors) { post_counts(authors) },
+          ["Author", :post_count] => ->(authors) { counts(::Example::Post, :author_id, authors) },
           ["Post", :latest_comments] => ->(posts, limit:) { latest(posts, limit) },
           ["Author", :latest_posts] => ->(authors, limit:) { latest_posts(authors, limit) } }
       end
@@ -35,8 +35,8 @@ module Bench
         posts.map { |post| found.include?(post.id) }
       end
 
-      def post_counts(authors)
-        ::Example::Post.where(author_id: authors.map(&:id)).group(:author_id).count.values_at(*authors.map(&:id)).map(&:to_i)
+      def counts(model, key, owners)
+        model.where(key => owners.map(&:id)).group(key).count.values_at(*owners.map(&:id)).map(&:to_i)
       end
 
       def latest(posts, limit) = first_of_each(::Example::Comment, :post_id, posts, limit)

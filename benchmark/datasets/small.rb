@@ -1,11 +1,16 @@
 # frozen_string_literal: true
 
-require_relative "example"
+require_relative "aggregates"
 
 module Bench
   module Datasets
     # The example's tables, as requests for one record ask for them, and one table with ten columns.
-    class Small < Example
+    class Small < Aggregates
+      COLUMNS = Array.new(10) { |number| "column#{number}" }.freeze
+      ROWS = Array.new(20) { |row| COLUMNS.to_h { |name| [name, "row #{row}, #{name}"] } }.freeze
+
+      def namespace = "bench_small"
+
       def define
         super
         require_relative "small/schema"
@@ -15,33 +20,16 @@ module Bench
       def model(type) = (::Example.const_get(type.graphql_name) if ::Example.const_defined?(type.graphql_name, false))
 
       def batches
-        { ["Post", :comment_count] => ->(posts) { comments(posts).count.values_at(*posts.map(&:id)).map(&:to_i) },
-          ["Post",
-           :discussed] => ->(posts) {
-                            comments(posts).where("commenter_id > 250").count.values_at(*posts.map(&:id)).map { |it|
-                              !it.nil?
-                            }
-                          },
-          ["User", :comment_count] => ->(users) { count(::Example::Comment, :commenter_id, users) },
-          ["User", :issue_count] => ->(users) { count(::Example::Issue, :creator_id, users) } }
+        { **super.slice(["Post", :comment_count], ["Post", :discussed]),
+          ["User", :comment_count] => ->(users) { counts(::Example::Comment, :commenter_id, users) },
+          ["User", :issue_count] => ->(users) { counts(::Example::Issue, :creator_id, users) } }
       end
 
       def seed(connection)
         super
-        connection.create_table("example_broads", force: true) { |t| 10.times { |column| t.string("column#{column}") } }
-        values = Array.new(20) { |row| "(#{Array.new(10) { |column| "'row #{row}, column #{column}'" }.join(", ")})" }
-        connection.execute("INSERT INTO example_broads (#{Array.new(10) { |it|
-          "column#{it}"
-        }.join(", ")}) VALUES #{values.join(", ")}")
+        connection.create_table("example_broads", force: true) { |table| COLUMNS.each { |name| table.string(name) } }
+        ::Example::Broad.insert_all!(ROWS)
         connection.execute("ANALYZE example_broads")
-      end
-
-      private
-
-      def comments(posts) = ::Example::Comment.where(post_id: posts.map(&:id)).group(:post_id)
-
-      def count(model, key, owners)
-        model.where(key => owners.map(&:id)).group(key).count.values_at(*owners.map(&:id)).map(&:to_i)
       end
     end
   end

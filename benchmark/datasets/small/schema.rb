@@ -2,6 +2,9 @@
 
 require_relative "../../../example/schema"
 
+class Example::Broad < ActiveRecord::Base
+end
+
 # Types over the example's models as a small request meets them: one record, its counts, checks in code of one's own, a Hash.
 # As in an application, nothing here knows of any contender.
 module Small
@@ -24,13 +27,7 @@ module Small
       field :locale, String, null: false, hash_key: :locale
     end
 
-    class Team < GraphQL::Schema::Object
-      field :name, String, null: false
-    end
-
-    class User < GraphQL::Schema::Object
-      field :name, String, null: false
-      field :team, Team, null: false
+    class User < ::Example::Types::User
       field :settings, Settings, null: false
       field :comment_count, Integer, null: false
       field :issue_count, Integer, null: false
@@ -40,9 +37,7 @@ module Small
       def issue_count = Example::Issue.where(creator_id: object.id).count
     end
 
-    class Author < GraphQL::Schema::Object
-      field :name, String, null: false
-    end
+    Author = ::Example::Types::Author
 
     class Comment < GraphQL::Schema::Object
       field :body, String, null: false
@@ -50,9 +45,7 @@ module Small
     end
 
     class Post < GraphQL::Schema::Object
-      field :id, ID, null: false
       field :title, String, null: false
-      field :author_id, Integer, null: false
       field :author, Author, null: false
       field :comments, [Comment], null: false
       field :latest, [Comment], null: false
@@ -69,7 +62,7 @@ module Small
     end
 
     class Broad < GraphQL::Schema::Object
-      10.times { |column| field :"column#{column}", String, null: false }
+      Bench::Datasets::Small::COLUMNS.each { |name| field name, String, null: false, camelize: false }
     end
 
     class Query < GraphQL::Schema::Object
@@ -99,7 +92,4 @@ module Small
       end
     end
   end
-end
-
-class Example::Broad < ActiveRecord::Base
 end
