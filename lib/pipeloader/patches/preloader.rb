@@ -16,16 +16,17 @@ module Pipeloader
         return Pipeloader.without_parking { super() } if scope
 
         fiber = ResolverFiber.current
-        fiber&.parks? ? Flight.over_all(pipeloader_associations, fiber) { super() } : super
+        fiber&.parks? ? Flight.new(fiber).carry_all(pipeloader_associations) { super() } : super
       end
 
       private
 
       # Those that it loads of its own records: also the ones that a :through association leads through.
       def pipeloader_associations
-        names = Array.wrap(associations).flat_map { |name| name.is_a?(Hash) ? name.keys : name }
-        Array.wrap(records).product(names).flat_map do |record, name|
-          pipeloader_chain(record.class._reflect_on_association(name)).map { |its| record.association(its) }
+        names = Array(associations).flat_map { |it| Array(it).map { |name, _nested| name } }
+        Array(records).group_by(&:class).flat_map do |model, alike|
+          chain = names.flat_map { |name| pipeloader_chain(model._reflect_on_association(name)) }
+          alike.product(chain).map { |record, name| record.association(name) }
         end
       end
 

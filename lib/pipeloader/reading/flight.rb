@@ -18,17 +18,6 @@ module Pipeloader
         end
         new(fiber).carry(object) { yield }
       end
-
-      # As #over, for associations that a resolver preloads: those that nobody is loading yet.
-      def over_all(objects, fiber)
-        flight = new(fiber)
-        free = objects.reject { |it| it.loaded? || it.instance_variable_get(:@pipeloader_flight) }
-        free.each { |it| flight.board(it) }
-        yield
-      ensure
-        flight.land
-        free&.each { |it| flight.leave(it) }
-      end
     end
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
@@ -81,10 +70,14 @@ module Pipeloader
       leave(object)
     end
 
-    def board(object) = object.instance_variable_set(:@pipeloader_flight, self)
-
-    def leave(object)
-      object.remove_instance_variable(:@pipeloader_flight) if object.instance_variable_get(:@pipeloader_flight).equal?(self)
+    # As #carry, for associations that a resolver preloads: those that nobody is loading yet.
+    def carry_all(objects)
+      free = objects.reject { |it| it.loaded? || it.instance_variable_get(:@pipeloader_flight) }
+      free.each { |it| board(it) }
+      yield
+    ensure
+      land
+      free&.each { |it| leave(it) }
     end
 
     # As Flight, for the `record` whose association `name` a plan is going to load for a field. A later field that asks for it
@@ -145,6 +138,14 @@ module Pipeloader
 
         @next_planned ? @run.planned[record] = @next_planned : @run.planned.delete(record)
       end
+    end
+
+    private
+
+    def board(object) = object.instance_variable_set(:@pipeloader_flight, self)
+
+    def leave(object)
+      object.remove_instance_variable(:@pipeloader_flight) if object.instance_variable_get(:@pipeloader_flight).equal?(self)
     end
   end
 end
