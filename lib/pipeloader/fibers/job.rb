@@ -97,7 +97,7 @@ module Pipeloader
     def wait_for_source(rounds, keys) = move([rounds, keys])
 
     # Its place may have changed by when a source is loaded.
-    def replace = @loader.pipeloader_run.move(self) { @place = nil }
+    def update_place = @loader.pipeloader_run.move(self) { @place = nil }
 
     # @return [Array(Integer, Integer)] in which a serial run would come to it: of lazy values, of sources
     def round = place.first(2)

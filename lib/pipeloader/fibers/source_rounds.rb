@@ -14,10 +14,12 @@ module Pipeloader
       return if there?(keys, job.round)
 
       job.wait_for_source(self, keys)
-      keys.each do |key|
-        @waiting[key] << job
-        load_in(key, job.round)
-      end
+      round = job.round
+      keys.each { |key| @waiting[key] << job }
+      sooner = keys.reject { |key| there?([key], round) }
+      known = sooner.select { |key| @rounds.key?(key) }
+      sooner.each { |key| @rounds[key] = round }
+      known.flat_map { |key| @waiting[key] }.uniq.each(&:update_place)
     end
 
     # As #ask, of keys that are loaded, unless something else has.
@@ -25,15 +27,5 @@ module Pipeloader
 
     # True if a serial run has loaded these keys by that round.
     def there?(keys, round) = keys.all? { |key| @rounds.key?(key) && (@rounds[key] <=> round) < 1 }
-
-    private
-
-    def load_in(key, round)
-      return if @rounds.key?(key) && (@rounds[key] <=> round) < 1
-
-      later = @rounds.key?(key)
-      @rounds[key] = round
-      @waiting[key].each(&:replace) if later
-    end
   end
 end

@@ -43,7 +43,7 @@ module Pipeloader
 
       # ActiveRecord's preloader limits all owners at once, and on Execution::Next a field's objects load one after the other.
       def pipeloader_limited?
-        return false unless @pipeloader_alone && is_a?(GraphQL::Dataloader::ActiveRecordAssociationSource)
+        return false unless @pipeloader_alone && @pending.size > 1 && is_a?(GraphQL::Dataloader::ActiveRecordAssociationSource)
 
         association = @pending.each_value.first.association(@association)
         [@scope, pipeloader_scope_of(association)].compact.any? { |it| it.limit_value || it.offset_value }
