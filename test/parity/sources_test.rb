@@ -24,6 +24,12 @@ class SourcesTest < PipeloaderTest
     end
   }.freeze
 
+  # The limit of a has_one is its scope's own.
+  class LimitedPost < ::Post
+    self.table_name = "posts"
+    has_one :second_comment, -> { order(:id).limit(1).offset(1) }, class_name: "::Comment", foreign_key: :post_id, inverse_of: false
+  end
+
   SCOPED = %i[high low best].freeze
   WHOLE = FIELDS.keys - %i[top]
   LOADING = %i[naive first fresh preloaded].freeze
@@ -40,6 +46,10 @@ class SourcesTest < PipeloaderTest
       graphql_name "Query"
       field(:posts, [post]) { argument :ids, [GraphQL::Types::ID] }
     end
+    schemas_over(query, options)
+  end
+
+  def schemas_over(query, options = {})
     plain = Schemas.make(query: query, mutation: nil) { use GraphQL::Dataloader }.first
     [plain, Schemas.make(query: query, mutation: nil, pipeloader: options) { use GraphQL::Dataloader }.last]
   end
@@ -70,6 +80,20 @@ class SourcesTest < PipeloaderTest
     # ActiveRecord's preloader limits all owners at once. On Execution::Next each record of a field is preloaded alone.
     def test_limited
       [%i[top], %i[top all], %i[naive top]].each { |fields| 2.times { assert_same_answer(query(fields, "1, 4, 7"), schemas) } }
+    end
+
+    def test_limited_to_one
+      post = Class.new(Schemas::Post) do
+        graphql_name "Post"
+        field :second, Schemas::Comment
+        def second = dataload_association(:second_comment)
+      end
+      query = Class.new(Schemas::Query) do
+        graphql_name "Query"
+        field :posts, [post]
+        def posts = LimitedPost.where(id: [1, 4, 7]).order(:id)
+      end
+      2.times { assert_same_answer("{ posts { second { id body } } }", schemas_over(query)) }
     end
 
     # @return [Array] of each field
