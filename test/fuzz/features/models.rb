@@ -165,13 +165,20 @@ module Fuzz
     end
   end
 
-  feature "counter cache", 0.15 do
-    model do |m|
-      found = m.associations.find { |it| it.many && it.name == it.target&.table && it.target.column?("#{m.name.underscore}_id") }
-      next if found.nil? || m.base || !m.column("#{found.name}_count", :integer, null: false, options: ", default: 0", samples: [0, 1, 2])
+  counter = lambda do |m, samples|
+    found = m.associations.find { |it| it.many && it.name == it.target&.table && it.target.column?("#{m.name.underscore}_id") }
+    next if found.nil? || m.base || !m.column("#{found.name}_count", :integer, null: false, options: ", default: 0", samples: samples)
 
-      found.target.node.children.find { |it| it.head.to_s.start_with?("belongs_to :#{m.name.underscore},") }&.head&.<< ", counter_cache: :#{found.name}_count"
-    end
+    found.target.node.children.find { |it| it.head.to_s.start_with?("belongs_to :#{m.name.underscore},") }&.head&.<< ", counter_cache: :#{found.name}_count"
+  end
+
+  feature "counter cache", 0.15 do
+    model { |m| counter.call(m, [1, 2]) }
+  end
+
+  # ActiveRecord takes it for an empty association, and says so in memory.
+  feature "counter cache of 0 that is wrong", 0.1, known: "docs/internals.md: a field that changes its record in memory" do
+    model { |m| counter.call(m, [0]) }
   end
 
   feature "association reader overridden", 0.15 do
