@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Proves facts about methods, models and types without running them: whose they are, which columns they read, and
-# which value graphql-ruby would make of a column's.
+# which value graphql-ruby would make of a column's. Cast and Coercion also make it, for each value of a response.
 #
 # In: classes of the application. Out: proofs, each of which holds until the method that it is of is defined anew; or an
 # objection in words, which `Pipeloader.explain` shows. Called by: projection, plan and the keyed look-ups.

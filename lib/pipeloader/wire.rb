@@ -15,7 +15,7 @@ require "pipeloader/wire/burst"
 require "pipeloader/wire/level"
 require "pipeloader/wire/connection_lease"
 
-# PostgreSQL's alone.
+# What only PostgreSQL's adapter needs. Burst and Statement name PG's constants, too, but only while they run.
 ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/wire/shape"
   require "pipeloader/wire/literals"

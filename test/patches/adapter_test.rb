@@ -64,10 +64,30 @@ class AdapterTest < PipeloaderTest
     assert_equal 1, answers.last.execute("{ disabled }").to_h.dig("data", "disabled")
   end
 
-  # What is derived from PostgreSQL's adapter, as PostGIS', is PostgreSQL's.
-  def test_derived_adapters
-    heir = Class.new(ActiveRecord::ConnectionAdapters::PostgreSQLAdapter)
-    assert Pipeloader::Patches::UnsupportedAdapter.supports?(heir)
+  # As PostGIS' is.
+  class DerivedAdapter < ActiveRecord::ConnectionAdapters::PostgreSQLAdapter
+  end
+
+  ActiveRecord::ConnectionAdapters.register("derived", "AdapterTest::DerivedAdapter", File.expand_path(__FILE__))
+
+  class DerivedPost < ActiveRecord::Base
+    self.table_name = "posts"
+    establish_connection(**TestDatabase.hash, adapter: "derived")
+  end
+
+  Minitest.after_run { DerivedPost.remove_connection }
+
+  def test_derived_adapters_are_pipelined_and_compiled
+    query = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :posts, [Schemas::Post], null: false
+      def posts = DerivedPost.order(:id)
+    end
+    schemas = Schemas.make(query: query, mutation: nil)
+    text = "{ posts { title } }"
+    assert_same_answer(text, schemas)
+    assert(Pipeloader.explain(schemas.last, text).to_h[:fields].first[:compiled])
+    assert_equal(1, WireCounter.events("burst.pipeloader") { schemas.last.execute(text) }.size)
   end
 
   # A process without pg.

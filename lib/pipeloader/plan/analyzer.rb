@@ -113,7 +113,7 @@ module Pipeloader
       "#{model.name} is strict-loading" if model.strict_loading_by_default
     end
 
-    def postgresql?(model) = model.connection_db_config.adapter == "postgresql"
+    def postgresql?(model) = PlainModel.of(model).postgresql?
 
     # {key in the response => its nodes}
     def selected(type, selections)

@@ -3,7 +3,8 @@
 module Pipeloader
   # A column's value as the record's reader gives it, made of what came from the database.
   class Cast
-    # Attribute types whose values are what pg has decoded, if that is one of these classes.
+    # Attribute types that leave a value as pg has decoded it, if it is of one of these classes. Decimal isn't one: ActiveRecord
+    # rounds to 18 digits what pg has as a BigDecimal.
     AS_DECODED = {
       "ActiveModel::Type::Integer" => [Integer], "ActiveModel::Type::BigInteger" => [Integer],
       "ActiveModel::Type::String" => [String], "ActiveRecord::Type::Text" => [String],
