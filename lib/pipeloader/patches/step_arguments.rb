@@ -10,8 +10,8 @@ module Pipeloader
     #   the steps are done later, too.
     module StepArguments
       def argument_values(owner, nodes, field_step)
-        loader = @runner.dataloader
-        return super unless field_step && Loader === loader && loader.pipeloader_depth_first? && ResolverFiber.of(loader)
+        loader = @runner.dataloader if field_step
+        return super unless Loader === loader && loader.pipeloader_depth_first? && ResolverFiber.of(loader)
         return super if FieldArguments.quiet?(owner)
 
         values = nil
