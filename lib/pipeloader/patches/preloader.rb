@@ -21,11 +21,11 @@ module Pipeloader
 
       private
 
-      # Those that it loads of its own records: also the ones that a :through association leads through.
+      # Those that it loads of its own records, not of the records that these bring: also the ones that a :through association
+      # leads through.
       def pipeloader_associations
-        names = Array(associations).flat_map { |it| Array(it).map { |name, _nested| name } }
         Array(records).group_by(&:class).flat_map do |model, alike|
-          chain = names.flat_map { |name| pipeloader_chain(model._reflect_on_association(name)) }
+          chain = branches.flat_map { |it| pipeloader_chain(model._reflect_on_association(it.association)) }
           alike.product(chain).map { |record, name| record.association(name) }
         end
       end
