@@ -108,6 +108,38 @@ class OperationTest < ProjectionCase
     assert_includes strict.flatten, true
   end
 
+  class StrictReview < ActiveRecord::Base
+    self.table_name = "reviews"
+    self.strict_loading_by_default = true
+  end
+
+  class LenientWork < ActiveRecord::Base
+    self.table_name = "works"
+    self.inheritance_column = nil
+    has_many :strict_reviews, class_name: "OperationTest::StrictReview", foreign_key: :work_id, inverse_of: false
+    has_one :strict_review, -> { order(:id) }, class_name: "OperationTest::StrictReview", foreign_key: :work_id, inverse_of: false
+  end
+
+  # Then ActiveRecord has a statement of its own for an association, and Pipeloader a relation.
+  def test_strict_loading_without_prepared_statements
+    kept = nil
+    work = Class.new(GraphQL::Schema::Object) do
+      graphql_name "LenientWork"
+      field :strict_reviews, [Library::Review]
+      field :strict_review, Library::Review
+    end
+    pair = schemas do
+      field :lenient, [work], null: false
+      define_method(:lenient) { kept = LenientWork.order(:id).to_a }
+    end
+    strict = pair.map do |schema|
+      ActiveRecord::Base.connection.unprepared_statement { execute("{ lenient { strictReviews { text } strictReview { text } } }", schema) }
+      kept.map { |work| [*work.strict_reviews, *work.strict_review].map(&:strict_loading?) }
+    end
+    assert_equal(*strict)
+    refute_empty strict.first.flatten
+  end
+
   def test_a_document_that_is_frozen
     document = GraphQL.parse("{ works { title } }")
     document.freeze

@@ -42,7 +42,16 @@ module Pipeloader
       def pipeloader_find(demand, fiber)
         return unless (projection = demand.projection(klass)&.for_association(reflection))
 
-        projection.try { pipeloader_find_by_keys(fiber, projection) } || scope.tap { |it| it.pipeloader_expect(demand) }.to_a
+        projection.try { pipeloader_find_by_keys(fiber, projection) } || pipeloader_find_by_scope(demand)
+      end
+
+      # Where ActiveRecord has a statement for all owners, it tells the records about strict loading; a relation doesn't.
+      def pipeloader_find_by_scope(demand)
+        scope = self.scope
+        scope.pipeloader_expect(demand)
+        records = scope.to_a
+        records.each { |record| pipeloader_set_strict_loading(record) } unless skip_statement_cache?(scope)
+        records
       end
     end
   end
