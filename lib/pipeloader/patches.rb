@@ -7,6 +7,7 @@ module Pipeloader
       # Once, when the gem is loaded.
       def install
         GraphQL::Dataloader::Source.prepend(DataloaderSource)
+        GraphQL::Dataloader::ActiveRecordAssociationSource.prepend(AssociationSource)
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
         GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
@@ -115,6 +116,7 @@ require "pipeloader/patches/preloader"
 require "pipeloader/patches/relation"
 require "pipeloader/patches/isolated_execution_state"
 require "pipeloader/patches/dataloader_source"
+require "pipeloader/patches/association_source"
 require "pipeloader/patches/relation_connection"
 require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/runtime_plan"

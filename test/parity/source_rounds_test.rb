@@ -29,6 +29,9 @@ class SourceRoundsTest < PipeloaderTest
     field :loaded, User
     field :twice, User
     field :self_loaded, self, camelize: false
+    field :associated, User
+    field :read_and_associated, User, camelize: false
+    field :recorded, User
     field :pages, self.connection_type
     field :wrong, String
     field :gone, Integer, null: false
@@ -37,6 +40,9 @@ class SourceRoundsTest < PipeloaderTest
     def loaded = dataloader.with(Users).load(object.author_id)
     def twice = dataloader.with(Users).load(object.author_id) && dataloader.with(Users).load(1 + (object.author_id % 3))
     def self_loaded = dataloader.with(Posts).load(object.id)
+    def associated = dataload_association(:author)
+    def read_and_associated = ::User.where("true").first && dataload_association(:author)
+    def recorded = dataload_record(::User, object.author_id)
     def pages = ::Post.where(author_id: object.author_id).where("id < 5").order(:id)
     def wrong = raise(GraphQL::ExecutionError, "wrong #{object.id}")
     def gone = ::Post.where(id: -1).first
@@ -83,6 +89,45 @@ class SourceRoundsTest < PipeloaderTest
     queries = ["{ #{deep} posts { loaded { %<failing>s } } }", "{ posts { loaded { %<failing>s } } #{deep} }",
                "{ #{deep} post(id: 1) { twice { %<failing>s } } }", "{ post(id: 1) { twice { %<failing>s } } #{deep} }"]
     queries.product(FAILING) { |query, failing| assert_same_answer(format(query, failing: failing), PAIR) }
+  end
+
+  # What ActiveRecord has loaded by then, a serial run waits for.
+  %w[associated read_and_associated recorded].permutation(2) do |fields|
+    define_method("test_#{fields.join("_beside_")}") do
+      assert_same_answer("{ posts { f1: #{fields.first} { wrong } f2: #{fields.last} { wrong } } }", PAIR)
+    end
+  end
+
+  # What the field asked for before has its place by that, too.
+  class Others < Users; end
+  class More < Users; end
+
+  def test_places_that_change_when_a_key_turns_out_to_be_loaded_sooner
+    user = Class.new(User) do
+      graphql_name "User"
+      field :me, self
+      field :first, self
+      def me = ::User.where(id: object.id).where("true").first
+      def first = dataloader.with(Users).load(1)
+    end
+    query = Class.new(Schemas::Base) do
+      graphql_name "Query"
+      field :user, user
+      field :two, user
+      field :one, user
+      def user = ::User.find(1)
+      def two = dataloader.with(Others).load(2) && dataloader.with(More).load(2)
+      def one = dataloader.with(More).load(3) && dataloader.with(Users).load(1)
+    end
+    schemas = [false, true].map do |piped|
+      Class.new(GraphQL::Schema) do
+        query(query)
+        use GraphQL::Dataloader
+        use(Pipeloader) if piped
+      end
+    end
+    ["{ two { wrong } one { wrong } user { me { me { me { me { first { name } } } } } } }",
+     "{ user { me { me { me { me { first { wrong } } } } } } two { wrong } one { wrong } }"].each { |text| assert_same_answer(text, schemas) }
   end
 
   # Some of a list wait for a source before they come to the field, the others have its arguments by then.

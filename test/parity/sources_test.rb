@@ -96,6 +96,60 @@ class SourcesTest < PipeloaderTest
       2.times { assert_same_answer("{ posts { second { id body } } }", schemas_over(query)) }
     end
 
+    # What is limited together there: what is asked for in one call, what is only requested, and the first objects of several fields.
+    def test_limited_together
+      assert_same_answer("{ all { id } }", limited_schemas)
+      assert_same_answer("{ requested { id } }", limited_schemas)
+      assert_same_answer("{ a: posts(ids: [1]) { top { id } } b: posts(ids: [4]) { top { id } } }", limited_schemas)
+      assert_same_answer("{ a: posts(ids: [1, 7]) { top { id } } b: posts(ids: [4, 10]) { top { id } } }", limited_schemas)
+      assert_same_answer("{ a: posts(ids: [4, 10]) { top { id } } all { id } }", limited_schemas)
+    end
+
+    def limited_schemas
+      post = Class.new(Schemas::Post) do
+        graphql_name "Post"
+        field :top, [Schemas::Comment]
+        def top = dataload_association(:top_comments)
+      end
+      query = Class.new(Schemas::Query) do
+        graphql_name "Query"
+        field(:posts, [post]) { argument :ids, [GraphQL::Types::ID] }
+        field :all, [[Schemas::Comment]]
+        field :requested, [[Schemas::Comment]]
+        def all = source.load_all(four)
+        def requested = four.map { |post| source.request(post) }.map(&:load)
+        def source = dataloader.with(GraphQL::Dataloader::ActiveRecordAssociationSource, :top_comments)
+        def four = ::Post.where(id: [1, 4, 7, 10]).order(:id).to_a
+      end
+      schemas_over(query, compile: false)
+    end
+
+    # Its error is its field's.
+    class BrokenPost < ::Post
+      self.table_name = "posts"
+      has_many :broken, -> { raise ArgumentError, "broken" }, class_name: "::Comment", foreign_key: :post_id, inverse_of: false
+    end
+
+    def test_a_scope_that_raises
+      post = Class.new(Schemas::Post) do
+        graphql_name "Post"
+        field :broken, [Schemas::Comment]
+        def broken = dataload_association(:broken)
+      end
+      query = Class.new(Schemas::Query) do
+        graphql_name "Query"
+        field :posts, [post]
+        def posts = BrokenPost.where(id: [1, 4]).order(:id)
+      end
+      raised = schemas_over(query).map { |schema| assert_raises(ArgumentError) { schema.execute("{ posts { broken { id } } }") }.message }
+      assert_equal raised.first, raised.last
+      rescuing = Schemas.make(query: query, mutation: nil) do
+        use GraphQL::Dataloader
+        rescue_from(ArgumentError) { |error| raise GraphQL::ExecutionError, error.message }
+      end
+      assert_same_answer("{ posts { broken { id } title } }", rescuing)
+    end
+
     # @return [Array] of each field
     def rows(schema, fields, ids)
       posts = schema.execute(query(fields, ids)).to_h.fetch("data").fetch("posts")

@@ -70,7 +70,7 @@ module Pipeloader
       owners.add(owner = AssociationRequest.new(owners, member, index, key))
       run = @loader.pipeloader_run
       owner.announce(run) if link.is_a?(Preload) && member.course.steps.any?
-      run.add(owner.job) if run.failing?
+      run.turns.add(owner.job) if run.turns.failing?
       true
     rescue DoesNotFit
       false
@@ -107,7 +107,7 @@ module Pipeloader
 
     def drop(owner)
       owner.leave
-      owner.job.drop if @loader.pipeloader_run.failing? # else nobody has asked for it
+      owner.job.drop if @loader.pipeloader_run.turns.failing? # else nobody has asked for it
     end
 
     # They are read behind all jobs that are queued by then, which may bring other owners, and before any parked fiber goes on, so

@@ -91,19 +91,20 @@ module Pipeloader
     #: (Integer, ?(^() -> void)?) -> Job
     def child(index, work = nil) = Job.new(@loader, work, self, index, false)
 
-    # From here on a serial run would come to it later: in the round in which its source has loaded these keys.
+    # From here on a serial run would come to it later: in the round in which its source has loaded what it asks for.
     #
-    #: (SourceRounds, Array[untyped]) -> void
-    def wait_for_source(rounds, keys) = move([rounds, keys])
-
-    # Its place may have changed by when a source is loaded.
-    def update_place = @loader.pipeloader_run.move(self) { @place = nil }
-
-    # @return [Array(Integer, Integer)] in which a serial run would come to it: of lazy values, of sources
-    def round = place.first(2)
+    #: (SourceRounds::Ask) -> void
+    def wait_for_source(ask)
+      move(ask)
+      ask.moves = @moves&.size || 0
+      turns.asked(ask)
+    end
 
     # As above: in the job that coerces the last of so many arguments.
     def wait_for_arguments(count) = move(next_indexes(count) + count - 1)
+
+    # @return [Array(Integer, Integer)] in which a serial run would come to it after so many moves: of lazy values, of sources
+    def round_after(moves) = place_after(moves).first(2)
 
     # The places of the next jobs that this one asks for.
     #
@@ -117,12 +118,22 @@ module Pipeloader
     # <=> by the serial order of the schema, as it is without Pipeloader.
     #
     #: (Job) -> Integer
-    def compare(other) = @loader.pipeloader_depth_first? ? compare_in_depth(other) : compare_in_queue(other)
+    def compare(other)
+      return compare_in_depth(other) if @loader.pipeloader_depth_first?
+
+      turns.settle_asks
+      place <=> other.place
+    end
 
     # <=> by when a serial run would begin with each. In depth, a job begins before those that it asks for, and ends after them.
     #
     #: (Job) -> Integer
-    def compare_beginning(other) = @loader.pipeloader_depth_first? ? path <=> other.path : beginning <=> other.beginning
+    def compare_beginning(other)
+      return path <=> other.path if @loader.pipeloader_depth_first?
+
+      turns.settle_asks
+      beginning <=> other.beginning
+    end
 
     protected
 
@@ -130,9 +141,18 @@ module Pipeloader
 
     def part? = @part && !parent.nil?
 
+    # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5]. Jobs that waited for sources come after all of them, with
+    # what they ask for then; lazy values come last.
+    #
     # Where a serial run would come to what it is at: [rounds of lazy values, rounds of sources, the place that a job went on from
     # in that round, jobs behind that, their numbers]. One fiber goes on with such a job and does all that it asks for.
-    def place = @place ||= place_after(@moves ? @moves.size : 0)
+    def place
+      order = turns.order
+      return @place if @place && @placed.equal?(order)
+
+      @placed = order
+      @place = place_after(@moves ? @moves.size : 0)
+    end
 
     def beginning = @moves ? first_place : place
 
@@ -145,13 +165,15 @@ module Pipeloader
 
     private
 
+    def turns = @loader.pipeloader_run.turns
+
     # Those that it has asked for stay where they are. A part is in its parent's place.
     #
-    # @param to [Integer, Array(SourceRounds, Array)] number of the job that goes on with it; what it waits for
+    # @param to [Integer, SourceRounds::Ask] number of the job that goes on with it; what it waits for
     def move(to)
       return if part? || @loader.pipeloader_depth_first?
 
-      @loader.pipeloader_run.move(self) do
+      turns.move(self) do
         (@moves ||= []) << [@children || 0, to]
         @place = nil
       end
@@ -164,8 +186,7 @@ module Pipeloader
       before, (_, to) = place_after(count - 1), @moves[count - 1]
       return Job.below(before, to) if to.is_a?(Integer)
 
-      source, keys = to
-      source.there?(keys, before.first(2)) ? before : [before[0], before[1] + 1, before, 0, NONE]
+      to.rounds.there?(to.keys, before.first(2)) ? before : [before[0], before[1] + 1, before, 0, NONE]
     end
 
     def first_place
@@ -183,11 +204,5 @@ module Pipeloader
       shared = [path.size, other.path.size].min
       path.first(shared) == other.path.first(shared) ? -order : order
     end
-
-    # Under GraphQL::Dataloader jobs queue: [0], [1], [0, 1], [0, 1, 5]. Jobs that waited for sources come after all of them, with
-    # what they ask for then; lazy values come last.
-    #
-    #: (Job) -> Integer
-    def compare_in_queue(other) = place <=> other.place
   end
 end

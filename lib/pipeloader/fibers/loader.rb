@@ -133,7 +133,7 @@ module Pipeloader
     def pipeloader_leave(objects) = @pending_jobs.unshift(objects)
 
     # True if what stands for several jobs may be queued.
-    def pipeloader_takes_object_lists? = pipeloader_queues? && !@pipeloader_run.failing?
+    def pipeloader_takes_object_lists? = pipeloader_queues? && !@pipeloader_run.turns.failing?
 
     # A job that is in its place, and not to be begun as yet: it will be appended, or released.
     #
@@ -187,7 +187,7 @@ module Pipeloader
 
     # @param index [Integer] as Job's
     def pipeloader_job_at(work, parent, index, part = false)
-      Job.new(self, work, parent, index, part).tap { |job| @pipeloader_run&.add(job) }
+      Job.new(self, work, parent, index, part).tap { |job| @pipeloader_run&.turns&.add(job) }
     end
 
     private

@@ -68,7 +68,7 @@ module Pipeloader
     def await_turn(job)
       return if job.nil? || !allowed?
 
-      @loader.pipeloader_yield until @run.turn?(job) || saturated?
+      @loader.pipeloader_yield until @run.turns.turn?(job) || saturated?
     end
 
     # Waits until another fiber's +flight+ has landed. Not where that fiber waits for this one: both read, as they would one

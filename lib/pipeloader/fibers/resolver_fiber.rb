@@ -34,6 +34,11 @@ module Pipeloader
 
     attr_reader :loader, :response, :parking, :delivery
 
+    # What it is loading, if siblings may wait for that.
+    #
+    #: () -> Flight?
+    attr_accessor :flight
+
     # The job that this fiber is at. One of an ObjectList's is made when somebody asks.
     def job = @job ||= @objects&.job(@member, @step)
 
@@ -172,6 +177,9 @@ module Pipeloader
     #
     #: [T] (Snapshot) { () -> T } -> T
     def within(start, &block) = @state.within(start, &block)
+
+    # It will never be woken.
+    def abandon = @flight&.abandon
 
     # True if it will never be woken.
     def abandoned? = @run.over?

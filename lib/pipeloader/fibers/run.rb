@@ -1,14 +1,14 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # One call of a dataloader's `run`: the dynamic state that its fibers start from, and who goes first when fields fail.
-  #
-  # Answers don't depend on the order in which fibers end; failures do. graphql-ruby lists errors as they come, the first
-  # nil in a non-null field decides for all its siblings, and what comes after it isn't even run. So a field that failed
-  # waits its *turn*: until no job is unfinished that a serial run would have come to before. Then it finds what it
-  # would have found there. Fields that don't fail know nothing of this.
+  # One call of a dataloader's `run`: the dynamic state that its fibers start from, its fibers and what they gather.
   class Run
     attr_reader :response, :base, :field_positions
+
+    # Who goes first when fields fail.
+    #
+    #: () -> Turns
+    attr_reader :turns
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
@@ -21,6 +21,7 @@ module Pipeloader
       @over = false
       @assignments = nil
       @steps = 0
+      @turns = Turns.new { |running| unfinished(running) }
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
@@ -32,6 +33,8 @@ module Pipeloader
     # It has ended, if by an exception then with fibers that nobody will wake. What was assigned is seen by the code behind it.
     def over
       @over = true
+      @away.each_key(&:abandon)
+      @planned.values.each(&:withdraw_all)
       @base.rest_at(@assignments.all) if @assignments
       @base.install
     end
@@ -72,24 +75,6 @@ module Pipeloader
     end
 
     def fibers_away = @away.size
-
-    # True if a field has failed.
-    def failing? = !@line.nil?
-
-    # Takes note of a job that is asked for: free until a field has failed.
-    def add(job)
-      return unless @line
-
-      @line.insert(@line.bsearch_index { |other| other.compare(job) <= 0 } || @line.size, job)
-    end
-
-    # Yields, to change the place of a +job+ that is running.
-    def move(job)
-      at = @line&.bsearch_index { |other| other.compare(job) <= 0 }
-      listed = at && @line[at].equal?(job) && @line.delete_at(at)
-      yield
-      add(job) if listed
-    end
 
     # @param known [Snapshot] what an association's scope sees, and which database is read
     # @return [Batch] that is being gathered for +lookup+
@@ -158,25 +143,17 @@ module Pipeloader
       return unless cause && error.cause.is_a?(PG::InFailedSqlTransaction)
       return unless fiber.job && fiber.parks? && fiber.job.compare(cause).negative?
 
-      (@aside ||= {}.compare_by_identity)[fiber.job] = true
+      @turns.stand_aside(fiber.job)
       fiber.parking.let_others_go_on { cause.finished? || fiber.parking.saturated? }
-    end
-
-    # True if nothing that is unfinished comes before +job+, the one that is running; but for what waits for it.
-    def turn?(job)
-      @line ||= unfinished(job)
-      @line.pop while @line.last&.finished?
-      first = @line.reverse_each.find { |other| !other.finished? && !other.waits_for?(job) && !@aside&.key?(other) }
-      first.nil? || first.compare(job) >= 0
     end
 
     private
 
-    # Every job that isn't done, the first one last. From here on it is kept up: n fields that fail cost n log n.
+    # @return [Array<Job>] every job that isn't done
     def unfinished(running)
       queued = @queued.call.grep(Job) | @reserved.keys.flat_map(&:reserved).reject(&:finished?)
       begun = [running, *@away.keys.filter_map(&:job)].flat_map(&:with_wholes).uniq # a fiber shows the part that it is at
-      [*begun, *queued].sort { |job, other| other.compare(job) }
+      [*begun, *queued]
     end
   end
 end

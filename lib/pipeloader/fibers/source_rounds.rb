@@ -4,28 +4,37 @@ module Pipeloader
   # In which rounds a serial run would load the keys of one source: in the one after that in which a field first asks. Fibers come
   # to fields in another order, so a field that waits may turn out to find its keys there.
   class SourceRounds
+    # A job that has asked for keys when it had so many moves.
+    Ask = Struct.new(:rounds, :job, :moves, :keys) do
+      def settle = rounds.settle(self)
+    end
+    private_constant :Ask
+
     def initialize
-      @rounds = {} # {key => [rounds of lazy values, rounds of sources]}
-      @waiting = Hash.new { |all, key| all[key] = [] } # {key => [Job]}
+      @rounds = {} # {key => [rounds of lazy values, rounds of sources]; nil until somebody wants to know}
     end
 
-    # Puts a job that asks for keys into its place.
+    # Takes note of a job that asks for keys: the rounds matter when a field fails.
     def ask(job, keys)
-      return if there?(keys, job.round)
-
-      job.wait_for_source(self, keys)
-      round = job.round
-      keys.each { |key| @waiting[key] << job }
-      sooner = keys.reject { |key| there?([key], round) }
-      known = sooner.select { |key| @rounds.key?(key) }
-      sooner.each { |key| @rounds[key] = round }
-      known.flat_map { |key| @waiting[key] }.uniq.each(&:update_place)
+      keys.each { |key| @rounds[key] ||= nil }
+      job.wait_for_source(Ask.new(self, job, nil, keys))
     end
 
     # As #ask, of keys that are loaded, unless something else has.
     def follow(job, keys) = (ask(job, keys) if keys.all? { |key| @rounds.key?(key) })
 
     # True if a serial run has loaded these keys by that round.
-    def there?(keys, round) = keys.all? { |key| @rounds.key?(key) && (@rounds[key] <=> round) < 1 }
+    def there?(keys, round) = keys.all? { |key| (known = @rounds[key]) && (known <=> round) < 1 }
+
+    # Works out in which round the keys are loaded.
+    #
+    # @return [Boolean] whether it is sooner than what was known: places may have changed
+    def settle(ask)
+      round = ask.job.round_after(ask.moves)
+      sooner = ask.keys.reject { |key| there?([key], round) }
+      known = sooner.any? { |key| @rounds[key] }
+      sooner.each { |key| @rounds[key] = round }
+      known
+    end
   end
 end

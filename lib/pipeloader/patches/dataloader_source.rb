@@ -5,7 +5,8 @@ module Pipeloader
     # Host:: GraphQL::Dataloader::Source
     # Since:: graphql 2.5.2
     # Why no public seam does it:: a source's `fetch` runs on a fiber that graphql-ruby spawns for sources, by a private
-    #   method that differs between dataloaders. All of them come through here.
+    #   method that differs between dataloaders. All of them come through here. And what a field asks for decides when a serial
+    #   run would have come to it (SourceRounds).
     # Falls through when:: the source belongs to a dataloader without Pipeloader.
     module DataloaderSource
       def run_pending_keys
@@ -14,7 +15,7 @@ module Pipeloader
 
         outer = fiber.begin_job(nil)
         begin
-          FieldPosition.nowhere { pipeloader_limited? ? pipeloader_one_by_one { super() } : super() }
+          FieldPosition.nowhere { super }
         ensure
           fiber.end_job(outer)
         end
@@ -32,38 +33,12 @@ module Pipeloader
 
       # A field goes on when the source has what it asks for.
       def sync(keys)
-        if (job = pipeloader_job)
-          @pipeloader_alone = job.of_step?
-          (@pipeloader_source_rounds ||= SourceRounds.new).ask(job, keys)
-        end
+        job = pipeloader_job
+        (@pipeloader_source_rounds ||= SourceRounds.new).ask(job, keys) if job
         super
       end
 
       private
-
-      # ActiveRecord's preloader limits all owners at once, and on Execution::Next a field's objects load one after the other.
-      def pipeloader_limited?
-        return false unless @pipeloader_alone && @pending.size > 1 && is_a?(GraphQL::Dataloader::ActiveRecordAssociationSource)
-
-        association = @pending.each_value.first.association(@association)
-        [@scope, pipeloader_scope_of(association)].compact.any? { |it| it.limit_value || it.offset_value }
-      end
-
-      # What is read for one record alone has a limit of its own.
-      def pipeloader_scope_of(association)
-        reflection = association.reflection
-        return association.scope if reflection.collection?
-
-        reflection.scope_for(association.klass.unscoped, association.owner) if reflection.scope && association.klass
-      end
-
-      def pipeloader_one_by_one
-        keys, @pending = @pending, {}
-        keys.each do |key, value|
-          @pending[key] = value
-          yield
-        end
-      end
 
       # @return [Job, nil] nil where fields go on depth first
       def pipeloader_job
