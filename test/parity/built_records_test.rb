@@ -31,6 +31,7 @@ class BuiltRecordsTest < PipeloaderTest
     field :built, Boolean
     field :added, Integer
     field :assigned, String
+    field :asked, String
     field :presented, String
     field :renamed, String
     def bodies = object.comments.map { |it| "#{it.body}#{context[:nothing]}" }
@@ -38,6 +39,7 @@ class BuiltRecordsTest < PipeloaderTest
     def added = object.comments.new(body: "new") && object.comments.target.size
     def presented = object.extend(Presenter).class.name
     def renamed = (def object.title = "own") && "#{context[:nothing]}"
+    def asked = object.author&.name
     def assigned = (object.author = ::User.new(name: "nobody")).name
   end
 
@@ -55,7 +57,8 @@ class BuiltRecordsTest < PipeloaderTest
   BEHIND = Engine::NEXT ? ["comments { loud } built all: comments { id loud }", "author { loud } assigned again: author { name }"] : []
 
   ["comments { id body } built", "comments { body loud } built", "built comments { id loud }", "bodies built", "built bodies",
-   "title comments { id } comments { loud } added", "author { loud } assigned", "author { name } assigned", "assigned author { loud }",
+   "title comments { id } comments { loud } added", "author { loud } assigned", "author { name } assigned",
+   "author { loud } asked assigned", "author { name } asked assigned", "assigned author { loud }",
    "comments { loud } author { loud } built assigned", *BEHIND].each do |below|
     define_method("test_#{below.scan(/\w+/).join("_")}") do
       ["{ posts { #{below} } }", "{ post(id: 1) { #{below} } }", "{ a: post(id: 3) { #{below} } b: post(id: 1) { #{below} } }"].each do |query|

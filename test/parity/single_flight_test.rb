@@ -83,6 +83,38 @@ class SingleFlightTest < AnswerTest
     assert_same_reads 2, "{ left { title comments { id } } right { id } howMany none }", Schemas.make(query: query, pipeloader: { compile: false })
   end
 
+  # The names below are of other records' associations.
+  def test_preloads_of_several_levels
+    query = query_type do
+      field :preloaded, [Schemas::Post]
+      field :included, [Schemas::Post]
+      def preloaded = ::Post.preload([{ comments: { commenter: :profile } }, :author]).order(:id)
+      def included = ::Post.includes(comments: { commenter: :profile }).order(:id).select { |post| post.comments.size.even? }
+    end
+    assert_answer nil, "{ preloaded { title author { name } comments { body } } included { title } }", Schemas.make(query: query, mutation: nil)
+  end
+
+  # By a timeout, say, of which the application keeps the records.
+  def test_records_of_a_response_that_has_died
+    post = type(Schemas::Post, "Post") do
+      field :preloaded, Integer
+      define_method(:preloaded) { ActiveRecord::Associations::Preloader.new(records: context[:posts], associations: [:comments]).call.size }
+    end
+    query = query_type do
+      field :posts, [post]
+      field :slow, String
+      def posts = context[:posts]
+      def slow = ::Post.connection.select_value("SELECT pg_sleep(10)")
+    end
+    schema = Schemas.make(query: query, mutation: nil, pipeloader: { compile: false }).last
+    posts = ::Post.order(:id).limit(5).to_a
+    ["comments { id }", "preloaded"].each do |fields|
+      assert_raises(Timeout::Error) { Timeout.timeout(0.3) { schema.execute("{ posts { #{fields} } slow }", context: { posts: posts }) } }
+      assert_empty posts.map { |it| it.association(:comments) }.reject { |it| it.instance_variable_get(:@pipeloader_flight).nil? }
+    end
+    assert_equal 1, WireCounter.trips { schema.execute("{ posts { preloaded comments { id } } }", context: { posts: posts }) }.sum(&:size)
+  end
+
   # Each field asks for itself; on the wire it is one statement.
   def test_equal_reads_are_sent_once
     query = "{ a: user(name: \"user 1\") { id } b: user(name: \"user 1\") { id } c: user(name: \"user 2\") { id } }"

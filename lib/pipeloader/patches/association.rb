@@ -141,7 +141,7 @@ module Pipeloader
 
       # A record that is made in memory (`object.comments.build`) isn't an earlier field's, whose records are on their way.
       def add_to_target(...)
-        @pipeloader_flight&.await_end
+        Flight.await_end(self) if @pipeloader_flight
         super
       end
 
@@ -157,12 +157,12 @@ module Pipeloader
     # Host:: ActiveRecord::Associations::SingularAssociation; see CollectionAssociation.
     module SingularAssociation
       def writer(...)
-        @pipeloader_flight&.await_end
+        Flight.await_end(self) if @pipeloader_flight
         super
       end
 
       def build(...)
-        @pipeloader_flight&.await_end
+        Flight.await_end(self) if @pipeloader_flight
         super
       end
     end

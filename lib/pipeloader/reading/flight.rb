@@ -18,6 +18,14 @@ module Pipeloader
         end
         new(fiber).carry(object) { yield }
       end
+
+      # Waits for all who load +object+, or are about to, for an earlier field: it is about to be changed in memory.
+      def await_end(object)
+        flight = nil
+        while (following = object.instance_variable_get(:@pipeloader_flight)) && !following.equal?(flight)
+          (flight = following).await_end
+        end
+      end
     end
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
@@ -47,7 +55,10 @@ module Pipeloader
     # An abandoned one is over, too: its fiber was parked when the response ended.
     def landed? = @landed || @pilot.abandoned?
 
-    def land = @landed = true
+    def land
+      @landed = true
+      @pilot.flight = @outer if @pilot.flight.equal?(self)
+    end
 
     # A cache keeps nothing of the response. An association leaves its flight out, a relation can't.
     def marshal_dump = []
@@ -62,22 +73,33 @@ module Pipeloader
       fiber.parking.wait_for(self) if fiber && !landed? && before?(fiber)
     end
 
+    # Yields; who is about to load the object comes back to it then.
     def carry(object)
+      planned = object.instance_variable_get(:@pipeloader_flight)
+      @objects = object
+      take_off
       board(object)
       yield
     ensure
       land
-      leave(object)
+      leave(object, planned)
     end
 
-    # As #carry, for associations that a resolver preloads: those that nobody is loading yet.
+    # As #carry, for associations that a resolver preloads: those that nobody is loading, or about to load.
     def carry_all(objects)
-      free = objects.reject { |it| it.loaded? || it.instance_variable_get(:@pipeloader_flight) }
-      free.each { |it| board(it) }
+      @objects = objects.select { |it| !it.loaded? && it.instance_variable_get(:@pipeloader_flight)&.landed? != false }
+      take_off
+      @objects.each { |it| board(it) }
       yield
     ensure
       land
-      free&.each { |it| leave(it) }
+      @objects&.each { |it| leave(it) }
+    end
+
+    # The response is over, and its fiber will never wake.
+    def abandon
+      @objects.instance_of?(Array) ? @objects.each { |it| leave(it) } : leave(@objects)
+      @outer&.abandon
     end
 
     # As Flight, for the `record` whose association `name` a plan is going to load for a field. A later field that asks for it
@@ -111,6 +133,13 @@ module Pipeloader
         association.remove_instance_variable(:@pipeloader_flight) if flight.equal?(self)
       end
 
+      # And those of the same record behind it.
+      def withdraw_all
+        following = @next_planned
+        withdraw
+        following&.withdraw_all
+      end
+
       def of?(_fiber) = false
       def waits_for?(_fiber) = false
       def open_to?(fiber) = fiber.at_rest? || !before?(fiber)
@@ -142,10 +171,17 @@ module Pipeloader
 
     private
 
+    def take_off
+      @outer, @pilot.flight = @pilot.flight, self
+    end
+
     def board(object) = object.instance_variable_set(:@pipeloader_flight, self)
 
-    def leave(object)
-      object.remove_instance_variable(:@pipeloader_flight) if object.instance_variable_get(:@pipeloader_flight).equal?(self)
+    def leave(object, outer = nil)
+      return unless object.instance_variable_get(:@pipeloader_flight).equal?(self)
+      return object.instance_variable_set(:@pipeloader_flight, outer) if outer && !outer.landed?
+
+      object.remove_instance_variable(:@pipeloader_flight)
     end
   end
 end
