@@ -88,6 +88,13 @@ module Fuzz
       yield "#{on}.#{list.name}#{narrowing(list.target) if list.chains && chance(0.4)}", list.target
     end
 
+    # { comments: { commenter: :profile } }, so many levels deep at most
+    def nested_associations(m, depth)
+      association = pick(m.associations.select { |it| it.target && !it.through }) or return
+      below = nested_associations(association.target, depth - 1) if depth.positive?
+      below ? "{ #{association.name}: #{below} }" : ":#{association.name}"
+    end
+
     # Yields text for a relation that is in order, and its model.
     def relation(m, on = "object")
       lists = m.associations.select { |it| it.many && it.chains && it.target }

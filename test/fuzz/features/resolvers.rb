@@ -210,15 +210,10 @@ module Fuzz
 
   # { comments: { commenter: :profile } } of a list's records
   feature "preloads of several levels", 0.5 do
-    nested = lambda do |m, depth|
-      association = pick(m.associations.select { |it| it.target && !it.through }) or next
-      below = nested.call(association.target, depth - 1) if depth.positive?
-      below ? "{ #{association.name}: #{below} }" : ":#{association.name}"
-    end
     field do |t, m|
       association = pick(m.associations.select { |it| it.many && it.chains && it.target }) or next
       target = association.target
-      names = nested.call(target, int(1..2)) or next
+      names = nested_associations(target, int(1..2)) or next
       t.field("deep_#{association.name}_#{int(1..99)}", "[#{target.type.ruby}]", body: "object.#{association.name}.#{pick(%w[preload includes])}(#{names}).order(#{target.order})", target: target.type, list: true)
     end
   end
