@@ -6,6 +6,7 @@
 
 require "pipeloader/reading/read"
 require "pipeloader/reading/replay"
+require "pipeloader/reading/lone_read"
 require "pipeloader/reading/flight"
 require "pipeloader/reading/association_read"
 require "pipeloader/reading/association_query"

@@ -47,6 +47,6 @@ class CountersTest < AnswerTest
     payloads = WireCounter.events("sql.active_record") { Schemas.parked.last.execute("{ posts { title author { name } } }") }
                           .reject { |it| it[:name] == "SCHEMA" }
     assert_equal [1] + ([2] * 9), payloads.map { |it| it[:pipeloader][:burst] }
-    payloads.each { |it| assert_operator it[:pipeloader][:wait], :>, 0 }
+    payloads.drop(1).each { |it| assert_operator it[:pipeloader][:wait], :>, 0 }
   end
 end

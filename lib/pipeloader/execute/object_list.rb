@@ -106,6 +106,17 @@ module Pipeloader
       fiber.go_through { go_on(fiber) while left? }
     end
 
+    # True if there is a step that nobody has begun.
+    def left?
+      while (member = @members[@member])
+        return true if @step < member.course.steps.size
+
+        @member += 1
+        @step = 0
+      end
+      false
+    end
+
     # @return [Array<Job>] what is left, which it leaves to them
     def jobs
       jobs = []
@@ -128,17 +139,6 @@ module Pipeloader
     end
 
     private
-
-    # True if there is a step that nobody has begun.
-    def left?
-      while (member = @members[@member])
-        return true if @step < member.course.steps.size
-
-        @member += 1
-        @step = 0
-      end
-      false
-    end
 
     # With one of the objects, as far as no other fiber does.
     def go_on(fiber)

@@ -14,6 +14,14 @@ module Pipeloader
       @read = @untaken = nil
     end
 
+    # Runs ActiveRecord's own code, which sends +read+ itself.
+    def told(read)
+      @read = read
+      yield
+    ensure
+      @read = nil
+    end
+
     # The read that the fiber's next `with_raw_connection` hands to ActiveRecord.
     #
     #: () -> Read?

@@ -13,12 +13,13 @@ module Pipeloader
       @ledgers.each { |ledger| %i[bursts reads statements].each { |column| ledger[column] ||= 0 } }
     end
 
-    # @param burst [Hash] payload of burst.pipeloader
-    def count(burst)
+    # @param reads [Integer] of a burst
+    # @param statements [Integer] that it has sent
+    def count(reads, statements)
       @ledgers.each do |ledger|
         ledger[:bursts] += 1
-        ledger[:reads] += burst[:reads].size
-        ledger[:statements] += burst[:statements]
+        ledger[:reads] += reads
+        ledger[:statements] += statements
       end
     end
   end

@@ -180,6 +180,12 @@ module Pipeloader
     # How many jobs nobody has begun.
     def pipeloader_queued = pipeloader_queue.size
 
+    # True if no job, source or lazy value waits to begin.
+    def pipeloader_idle?
+      pipeloader_queues? && !@lazies_at_depth&.any? && @pending_jobs.none? { |job| !(Job::Several === job) || job.left? } &&
+        @source_cache.each_value.none? { |sources| sources.each_value.any?(&:pending?) }
+    end
+
     # @param parent [Job, nil] who asks for it
     def pipeloader_job(work, parent = ResolverFiber.current&.job, part: false)
       pipeloader_job_at(work, parent, parent ? parent.next_indexes(1) : pipeloader_root_index, part)

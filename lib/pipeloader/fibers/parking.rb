@@ -43,6 +43,14 @@ module Pipeloader
     # Until the job ends, all reads go at once.
     def forbid = @forbidden += 1
 
+    # True if a read needn't wait for others: nothing is gathered, and no other fiber, job, source or lazy value could ask for
+    # anything before this fiber goes on.
+    def alone?
+      return false if @run.nil? || @response.gathering? || @run.behind?
+
+      !allowed? || (@run.fibers_away.zero? && @loader.pipeloader_idle?)
+    end
+
     # Returns when +read+ is answered. If other fibers can go on meanwhile they do, and the first of all that wakes
     # sends the level for everybody; where this one must not park, it sends what is gathered along with its own.
     #

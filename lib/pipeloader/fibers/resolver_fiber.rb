@@ -117,6 +117,9 @@ module Pipeloader
     # Until its job ends, all reads of this fiber go at once.
     def park_no_more = @parking.forbid
 
+    # True if a read needn't wait for others.
+    def alone? = @parking.alone?
+
     # Returns when +read+ is answered.
     #
     #: (Read) -> void
@@ -156,7 +159,7 @@ module Pipeloader
     # @return [Array<Outcome>] for each, its rows by key
     def look_up(wanted)
       look_up = LookUp.new(self, @run, wanted)
-      parks? && @state.at_rest? ? look_up.together(@state.start) : look_up.alone
+      parks? && @state.at_rest? && !(wanted.one? && alone?) ? look_up.together(@state.start) : look_up.alone
     end
 
     # Somebody is about to write: what was asked for before is read first.

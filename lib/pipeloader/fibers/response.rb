@@ -62,10 +62,13 @@ module Pipeloader
       read.job = fiber.job
       read.time_limit = read.job&.time_limit
       read.coalesces = fiber.coalesces?
-      level = @level ||= Level.new(self, @position += 1)
+      level = @level ||= Level.new(self, next_position)
       level << read
       level
     end
+
+    # @return [Integer] the number of a level
+    def next_position = @position += 1
 
     # True if reads wait for the next burst.
     def gathering? = !@level.nil?
@@ -102,7 +105,7 @@ module Pipeloader
 
     def others_hold?(fiber) = @leases.each_value.any? { |lease| lease.others_inside?(fiber) }
 
-    def count(burst) = @counters.count(burst)
+    def count(reads, statements) = @counters.count(reads, statements)
 
     def close
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if adapter.respond_to?(:pipeloader_session) }

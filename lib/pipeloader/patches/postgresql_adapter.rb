@@ -58,8 +58,7 @@ module Pipeloader
 
         read = pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked)
         fiber.park_no_more if !read.pure? && SQLText.sets_by_function?(sql)
-        fiber.park(read)
-        fiber.delivery.of(read) do
+        LoneRead.answer(read, fiber) do
           # ActiveRecord keeps a locking read out of the query cache by looking at its Arel.
           super(locked ? arel : sql, name, locked ? [] : binds, preparable: preparable, allow_retry: allow_retry)
         end
@@ -78,8 +77,7 @@ module Pipeloader
 
         preparable, allow_retry = template.preparable, template.allow_retry
         read = pipeloader_read(template.sql, template.name, binds, params, preparable, allow_retry, false)
-        fiber.park(read)
-        fiber.delivery.of(read) do
+        LoneRead.answer(read, fiber) do
           slice = fiber.delivery.slice unless query_cache_enabled
           next pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.template
 
@@ -114,7 +112,6 @@ module Pipeloader
 
       # The connection for a burst, as ActiveRecord gives it to a statement of its own: connected, its transaction begun.
       def pipeloader_connection(allow_retry:)
-        @instrumenter = AnnotatedInstrumenter.new(@instrumenter) if @instrumenter && !pipeloader_annotated?
         update_typemap_for_default_timezone
         pipeloader_session.sending do
           with_raw_connection(allow_retry: allow_retry) do |connection|
@@ -184,6 +181,7 @@ module Pipeloader
       end
 
       def pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked)
+        @instrumenter = AnnotatedInstrumenter.new(@instrumenter) if @instrumenter && !pipeloader_annotated?
         Read.new(
           adapter: self, text: sql, name: name, binds: binds, params: params, preparable: preparable,
           sql: ActiveRecord.query_transformers.empty? ? sql : pipeloader_transform(sql),

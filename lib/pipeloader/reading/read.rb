@@ -94,6 +94,9 @@ module Pipeloader
       @wait = Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_millisecond) - @enqueued_at
     end
 
+    # It is a level of its own, which nobody waits for.
+    def alone(position) = (@position, @wait = position, 0.0)
+
     # It isn't to be sent any more.
     def withdraw
       @outcome = :withdrawn

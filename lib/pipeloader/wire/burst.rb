@@ -64,7 +64,7 @@ module Pipeloader
       ActiveSupport::Notifications.instrumenter.build_handle("burst.pipeloader", @payload).tap(&:start)
     end
 
-    def count = response.count(@payload)
+    def count = response.count(@payload[:reads].size, @payload[:statements])
 
     # Whatever ActiveRecord has to ask of the connection first (to connect, to see whether it is there, BEGIN): while it waits
     # for that, nobody reads what another burst's server has to say, which may be what keeps this one's from us (PgBouncer).

@@ -21,10 +21,6 @@ module Pipeloader
     # more is under way than is expected to stay below it.
     HELD = 32 * 1024 * 1024
 
-    # Seconds to get an interrupted pipeline empty, and between the cancel requests that it takes.
-    CLEARING = 0.5
-    CANCEL_EVERY = 0.02
-
     IDLE = [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS, PG::PQTRANS_INERROR].freeze
 
     # libpq 14 to 16 flush at each Sync (client CPU +15 % per burst), later ones needn't.
@@ -50,7 +46,7 @@ module Pipeloader
     end
 
     def open
-      discard_leftover if @connection.transaction_status == PG::PQTRANS_ACTIVE && no_pipeline?
+      discard_leftover if CancelRequest.active?(@connection) && no_pipeline?
       uninterrupted { enter }
       yield
       uninterrupted { leave }
@@ -171,17 +167,9 @@ module Pipeloader
     rescue PG::Error, SystemCallError, IOError
       # Not empty: see below.
     ensure
-      give_up if @entered && !broken?
-    end
-
-    # What may still come on this connection belongs to nobody: it is ended as a network would end it. ActiveRecord then
-    # does what it does with any connection that broke. Thrown away inside a transaction it would be replaced by one that
-    # has none: what the caller writes next would be committed, and what was written before lost, without a word.
-    def give_up
-      @connection.socket_io.shutdown
-      @connection.consume_input until broken?
-    rescue PG::Error, SystemCallError, IOError => e
-      raise "#{e.class} (#{e.message}): this is a bug in Pipeloader" unless broken?
+      # Thrown away inside a transaction it would be replaced by one that has none: what the caller writes next would be
+      # committed, and what was written before lost, without a word.
+      CancelRequest.close(@connection) if @entered && !broken?
     end
 
     def fill
@@ -293,13 +281,13 @@ module Pipeloader
 
     # With a Sync after each statement a cancel ends but the one that is running, hence again and again.
     def cancel_until_empty
-      deadline = now + CLEARING
+      deadline = now + CancelRequest::CLEARING
       until @in_flight.empty? || (left = deadline - now).negative?
         break unless CancelRequest.deliver(@connection, left)
 
         # Not #block: that waits for what is unsent, without a limit.
         @connection.sync_flush
-        @connection.consume_input if @connection.socket_io.wait_readable(CANCEL_EVERY)
+        @connection.consume_input if @connection.socket_io.wait_readable(CancelRequest::EVERY)
         take_what_came(clearing: true)
       end
     end

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A read that nothing else can go with (see Parking#alone?): ActiveRecord sends it itself, without a pipeline and a replay.
+  # Whoever counts or watches bursts is told of one.
+  module LoneRead
+    EVENT = "burst.pipeloader"
+    private_constant :EVENT
+
+    class << self
+      # Yields for ActiveRecord's own code to take the answer to +read+; if that is a lone one, also to ask for it.
+      #
+      # @yieldreturn [ActiveRecord::Result]
+      def answer(read, fiber, &)
+        if lone?(read, fiber)
+          result = send_off(read, fiber, &)
+          return result if result
+        end
+        fiber.park(read)
+        fiber.delivery.of(read, &)
+      end
+
+      private
+
+      # ActiveRecord would prepare a new statement by a round trip of its own, a burst doesn't; and what a transaction or a time
+      # limit ends is a burst's to tell.
+      def lone?(read, fiber)
+        fiber.alone? && read.adapter.open_transactions.zero? && fiber.job&.time_limit.nil? &&
+          (!read.prepared? || !read.adapter.pipeloader_session.statement_name(read.sql).nil?)
+      end
+
+      # @return [ActiveRecord::Result, nil] nil where the server, which may be another one (PgBouncer), doesn't know the statement
+      def send_off(read, fiber, &)
+        read.alone(fiber.response.next_position)
+        fiber.delivery.told(read) { watched? ? tell(read, &) : yield }
+      rescue ActiveRecord::StatementInvalid => e
+        raise unless PG::InvalidSqlStatementName === e.cause
+
+        read.adapter.pipeloader_session.forget_statement(read.sql)
+        nil
+      ensure
+        fiber.response.count(1, 1)
+        read.adapter.pipeloader_clear
+      end
+
+      def watched? = ActiveSupport::Notifications.notifier.listening?(EVENT)
+
+      def tell(read)
+        payload = { connection: read.adapter, position: read.position, reads: [read], statements: 1, answers: [[read.name, 1]],
+                    bytes_sent: Statement.new(read, name: ("" if read.prepared?)).bytesize, bytes_received: 0 }
+        ActiveSupport::Notifications.instrument(EVENT, payload) do
+          yield.tap { |result| payload[:bytes_received] = result.rows.sum { |row| row.sum { |cell| cell.to_s.bytesize } } }
+        end
+      end
+    end
+  end
+end
