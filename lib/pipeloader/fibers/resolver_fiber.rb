@@ -34,9 +34,7 @@ module Pipeloader
 
     attr_reader :loader, :response, :parking, :delivery
 
-    # What it is loading, if siblings may wait for that.
-    #
-    #: () -> Flight?
+    # @return [Flight, nil] of what it is loading
     attr_accessor :flight
 
     # The job that this fiber is at. One of an ObjectList's is made when somebody asks.

@@ -8,6 +8,12 @@ module Pipeloader
     #   its mask to the others, and one that is abandoned there to the thread, for good. So inside nothing parks.
     # Falls through when:: the current fiber is not a resolver's.
     module InterruptMask
+      # For code of our own that doesn't park.
+      def self.prepend_features(thread_class)
+        thread_class.alias_method(:pipeloader_host_handle_interrupt, :handle_interrupt)
+        super
+      end
+
       def handle_interrupt(*, &block)
         Pipeloader.without_parking { super }
       end

@@ -4,9 +4,6 @@ module Pipeloader
   # A read that nothing else can go with (see Parking#alone?): ActiveRecord sends it itself, without a pipeline and a replay.
   # Whoever counts or watches bursts is told of one.
   module LoneRead
-    EVENT = "burst.pipeloader"
-    private_constant :EVENT
-
     class << self
       # Yields for ActiveRecord's own code to take the answer to +read+; if that is a lone one, also to ask for it.
       #
@@ -32,7 +29,7 @@ module Pipeloader
       # @return [ActiveRecord::Result, nil] nil where the server, which may be another one (PgBouncer), doesn't know the statement
       def send_off(read, fiber, &)
         read.alone(fiber.response.next_position)
-        fiber.delivery.told(read) { watched? ? tell(read, &) : yield }
+        fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield }
       rescue ActiveRecord::StatementInvalid => e
         raise unless PG::InvalidSqlStatementName === e.cause
 
@@ -43,12 +40,10 @@ module Pipeloader
         read.adapter.pipeloader_clear
       end
 
-      def watched? = ActiveSupport::Notifications.notifier.listening?(EVENT)
-
       def tell(read)
         payload = { connection: read.adapter, position: read.position, reads: [read], statements: 1, answers: [[read.name, 1]],
                     bytes_sent: Statement.new(read, name: ("" if read.prepared?)).bytesize, bytes_received: 0 }
-        ActiveSupport::Notifications.instrument(EVENT, payload) do
+        ActiveSupport::Notifications.instrument(Burst::EVENT, payload) do
           yield.tap { |result| payload[:bytes_received] = result.rows.sum { |row| row.sum { |cell| cell.to_s.bytesize } } }
         end
       end

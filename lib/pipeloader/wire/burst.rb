@@ -6,7 +6,12 @@ module Pipeloader
   # Connecting, locking, starting the transaction that the caller opened, checking an idle connection and reconnecting
   # are ActiveRecord's own (`with_raw_connection`); this decides only which reads may be sent once more.
   class Burst
+    EVENT = "burst.pipeloader"
+
     class << self
+      # True if somebody hears of bursts.
+      def watched? = ActiveSupport::Notifications.notifier.listening?(EVENT)
+
       # Sends each burst before it waits for any: the first one's connection is written to, then the others', and so on.
       # Their events are finished when every pipeline is closed, since a subscriber may read, too.
       #
@@ -27,7 +32,7 @@ module Pipeloader
 
       # All of them, even if a subscriber raises. Whose read this is, gets that, as by a subscriber of sql.active_record.
       def finish(events)
-        events.shift.finish until events.empty?
+        events.shift&.finish until events.empty?
       ensure
         finish(events) unless events.empty?
       end
@@ -57,11 +62,11 @@ module Pipeloader
     # True if it has reads to be sent.
     def pending? = !unanswered.empty?
 
-    # @return what `finish` must be called on
+    # @return what `finish` must be called on; nil if nobody listens
     def begin_event
       @payload = { connection: @adapter, position: @level.position, reads: unanswered, statements: 0, answers: [], bytes_sent: 0,
                    bytes_received: 0 }
-      ActiveSupport::Notifications.instrumenter.build_handle("burst.pipeloader", @payload).tap(&:start)
+      ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if Burst.watched?
     end
 
     def count = response.count(@payload[:reads].size, @payload[:statements])

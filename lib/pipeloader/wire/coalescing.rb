@@ -13,6 +13,8 @@ module Pipeloader
     # @return [Array<Statement>] with a Coalesced where the first of its parts was; those that nothing is known of yet are
     #   told to ask
     def call(statements)
+      return statements unless worth?(statements)
+
       @instead = {}.compare_by_identity # {Statement => Coalesced}
       @unknown_types = []
       # Impure statements keep their place among the others.

@@ -25,7 +25,9 @@ module Pipeloader
 
     # libpq 14 to 16 flush at each Sync (client CPU +15 % per burst), later ones needn't.
     SYNC = PG::Connection.method_defined?(:send_pipeline_sync) ? :send_pipeline_sync : :pipeline_sync
-    private_constant :IDLE, :SYNC
+    # `Object`, since Thread#kill isn't an exception.
+    UNINTERRUPTED = { Object => :never }.freeze
+    private_constant :IDLE, :SYNC, :UNINTERRUPTED
 
     attr_reader :bytes_sent, :bytes_received, :sent
 
@@ -154,8 +156,7 @@ module Pipeloader
     end
 
     def broken? = @connection.status == PG::CONNECTION_BAD
-    # `Object`, since Thread#kill isn't an exception.
-    def uninterrupted(&block) = Thread.handle_interrupt(Object => :never, &block)
+    def uninterrupted(&) = Thread.pipeloader_host_handle_interrupt(UNINTERRUPTED, &)
 
     # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
     def clear
