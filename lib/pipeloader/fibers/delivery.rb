@@ -16,11 +16,14 @@ module Pipeloader
 
     # Runs ActiveRecord's own code, which sends +read+ itself.
     def told(read)
-      @read = read
+      @read = @lone = read
       yield
     ensure
-      @read = nil
+      @read = @lone = nil
     end
+
+    # True if ActiveRecord sends it itself.
+    def lone? = !@lone.nil?
 
     # The read that the fiber's next `with_raw_connection` hands to ActiveRecord.
     #

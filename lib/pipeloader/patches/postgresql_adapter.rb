@@ -104,6 +104,9 @@ module Pipeloader
         else
           # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
           pipeloader_catch_up(@pipeloader_session&.sending? ? nil : fiber) if materialize_transactions
+          lone = LoneRead::Connection.new if fiber&.delivery&.lone?
+          return pipeloader_replay(lone, allow_retry, materialize_transactions, &block) if lone
+
           pipeloader_host_with_raw_connection(
             allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
           )
@@ -139,7 +142,7 @@ module Pipeloader
 
         yield replay.over(nil)
       ensure
-        # ActiveRecord takes what it got for a sign of life; but the connection may have died after that read.
+        # To ActiveRecord what it got is a sign of life; but the connection may have died after that read.
         pipeloader_distrust_if_broken
       end
 

@@ -4,6 +4,27 @@ module Pipeloader
   # A read that nothing else can go with (see Parking#alone?): ActiveRecord sends it itself, without a pipeline and a replay.
   # Whoever counts or watches bursts is told of one.
   module LoneRead
+    # Stands in for PG::Connection while ActiveRecord executes one.
+    class Connection < BasicObject
+      # ActiveRecord may come again, with another connection (a retry).
+      def over(connection)
+        @connection = connection
+        self
+      end
+
+      def in_hand? = false
+
+      def exec_prepared(name, params) = Statement.counted(@connection.exec_prepared(name, params))
+      def exec_params(sql, params) = Statement.counted(@connection.exec_params(sql, params))
+      def async_exec(sql) = Statement.counted(@connection.async_exec(sql))
+
+      private
+
+      def method_missing(...) = @connection.__send__(...)
+
+      def respond_to_missing?(...) = @connection.respond_to?(...)
+    end
+
     class << self
       # Yields for ActiveRecord's own code to take the answer to +read+; if that is a lone one, also to ask for it.
       #

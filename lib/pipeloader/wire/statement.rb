@@ -20,6 +20,14 @@ module Pipeloader
     PARSED_DESCRIPTION = %i[parsed description].freeze
     private_constant :ROWS, :PREPARED_ROWS, :DESCRIPTION, :PARSED_DESCRIPTION
 
+    # ActiveRecord counts the rows for its event, and PG::Result would make a Hash of each for that.
+    #
+    # @param result [PG::Result, Slice]
+    def self.counted(result)
+      result.extend(Counted) if result.respond_to?(:each) && result.ntuples > FEW
+      result
+    end
+
     attr_reader :sql, :params, :name, :reads, :result, :error
 
     # The server's description of the SQL, if it was asked: {types: OIDs of its parameters, columns: their names}
@@ -185,8 +193,7 @@ module Pipeloader
       raise @error if @error && !unprepared? # PREPARE's own error comes first, as it does serially
 
       @result.check
-      @result.extend(Counted) if @result.respond_to?(:each) && @result.ntuples > FEW
-      @result
+      Statement.counted(@result)
     end
 
     # True if nobody waits for it any more.
@@ -221,7 +228,6 @@ module Pipeloader
       def clear = nil
     end
 
-    # ActiveRecord counts the rows for its event, and PG::Result would make a Hash of each for that.
     module Counted
       def count(*arguments, &block) = arguments.empty? && block.nil? ? ntuples : super
     end
