@@ -107,6 +107,62 @@ class LoneReadTest < PipeloaderTest
     ActiveRecord::Base.lease_connection.reconnect!
   end
 
+  # It reads when another field's statement starts, whose rows aren't its.
+  class Auditor
+    attr_reader :seen
+
+    def initialize = @seen = []
+
+    def start(_event, _id, payload)
+      @seen << ::User.where(id: 1).pick(:name) if payload[:name] == "Audited"
+    end
+
+    def finish(*) = nil
+  end
+
+  def test_a_subscriber_that_reads_when_a_statement_starts
+    query = lambda do |index|
+      index.zero? ? ::Comment.where(id: 1).pick(:body) : ::Post.connection.select_value("SELECT title FROM posts WHERE id = 2", "Audited")
+    end
+    2.times { Schemas.resolve(2, &query) && Schemas.resolve { ::User.where(id: 1).pick(:name) } }
+    auditor = Auditor.new
+    subscriber = ActiveSupport::Notifications.subscribe("sql.active_record", auditor)
+    assert_equal(*Schemas.resolve(2, &query))
+    assert_equal ["user 1"] * 2, auditor.seen
+  ensure
+    ActiveSupport::Notifications.unsubscribe(subscriber)
+  end
+
+  class Late
+    def initialize(&block) = @block = block
+    def value = @block.call
+  end
+
+  class LatePost < GraphQL::Schema::Object
+    field :comments_count, Integer
+    field :late_name, String
+    def comments_count = ::Comment.where(post_id: object.id).count
+    def late_name = Late.new { ::User.where(id: object.author_id).pick(:name) }
+  end
+
+  # Below a lazy value the next round of them belongs to the level of the fields beside.
+  def test_in_a_lazy_value
+    query = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :read, LatePost
+      field :made, LatePost
+      def read = Late.new { ::Post.find(2) }
+      def made = Late.new { ::Post.new(id: 2, author_id: 1) }
+    end
+    schemas = Schemas.make(query: query, mutation: nil) { lazy_resolve(Late, :value) }
+    { "{ read { lateName commentsCount } }" => [1, 2], "{ made { lateName commentsCount } }" => [2] }.each do |text, reads|
+      3.times { assert_same_answer(text, schemas) }
+      next unless Pipeloader::LazyRounds.possible?
+
+      assert_equal reads, WireCounter.events("burst.pipeloader") { schemas.last.execute(text) }.map { |it| it[:reads].size }
+    end
+  end
+
   # As a burst's: it is cancelled, so that the connection's next user doesn't wait for it.
   def test_an_interrupt
     query = piped { ::Post.connection.select_value("SELECT 'slept' FROM pg_sleep(30)") }

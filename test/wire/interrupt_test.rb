@@ -107,6 +107,31 @@ class InterruptTest < WireCase
     assert_equal ["field 0", "field 1"], execute(2) { |index| Timeout.timeout(60) { select(["field #{index}"]) } }.flatten
   end
 
+  # What a write sends first is no fiber's time to go on, while it is cleared.
+  def test_a_write_that_is_interrupted_while_it_sends_what_is_gathered
+    outcomes = []
+    worker = nil
+    advisory_locked(53) do
+      worker = in_thread do
+        outcomes = execute do |index|
+          case index
+          when 0 then select_locked(53)
+          when 1 then Gated.with_connection { |connection| connection.execute("SELECT 1 INTO TEMPORARY TABLE written") } && "written"
+          else select(["field 2"])
+          end
+        rescue Stop
+          "struck"
+        end
+      end
+      await_waiter
+      worker.raise(Stop)
+      sleep 0.2
+    end
+    ended?(worker)
+    assert_equal ["struck", ["field 2"]], outcomes.drop(1)
+    refute_nil outcomes.first
+  end
+
   # The fields that an interrupt has nothing to do with come to their answers, by another burst.
   def test_siblings_of_a_field_that_was_interrupted
     worker = outcomes = nil

@@ -7,23 +7,13 @@ module Pipeloader
     attr_reader :read
 
     # Runs ActiveRecord's own code for a +read+ that has been answered.
-    def of(read)
-      @read = @untaken = read
-      yield
-    ensure
-      @read = @untaken = nil
-    end
+    def of(read, &) = working_on(read, read, &)
 
     # Runs ActiveRecord's own code, which sends +read+ itself.
-    def told(read)
-      @read = @lone = read
-      yield
-    ensure
-      @read = @lone = nil
-    end
+    def told(read, &) = working_on(read, nil, &)
 
     # True if ActiveRecord sends it itself.
-    def lone? = !@lone.nil?
+    def lone? = @lone
 
     # The read that the fiber's next `with_raw_connection` hands to ActiveRecord.
     #
@@ -42,5 +32,16 @@ module Pipeloader
     #
     #: () -> Slice?
     def slice = @untaken&.statement&.slice
+
+    private
+
+    # A subscriber of ActiveRecord's events may read meanwhile.
+    def working_on(read, untaken)
+      outer_read, outer_untaken, outer_lone = @read, @untaken, @lone
+      @read, @untaken, @lone = read, untaken, untaken.nil?
+      yield
+    ensure
+      @read, @untaken, @lone = outer_read, outer_untaken, outer_lone
+    end
   end
 end

@@ -180,9 +180,12 @@ module Pipeloader
     # How many jobs nobody has begun.
     def pipeloader_queued = pipeloader_queue.size
 
+    # True if lazy values wait to begin.
+    def pipeloader_lazies? = !!@lazies_at_depth&.any?
+
     # True if no job, source or lazy value waits to begin.
     def pipeloader_idle?
-      pipeloader_queues? && !@lazies_at_depth&.any? && @pending_jobs.none? { |job| !(Job::Several === job) || job.left? } &&
+      pipeloader_queues? && !pipeloader_lazies? && @pending_jobs.none? { |job| !(Job::Several === job) || job.left? } &&
         @source_cache.each_value.none? { |sources| sources.each_value.any?(&:pending?) }
     end
 

@@ -126,8 +126,10 @@ module Pipeloader
     # queued are waited for, unless the limit of fibers keeps them there; and so are batches, as long as any fiber makes progress.
     def let_others_gather(read)
       @loader.pipeloader_yield
-      let_others_go_on(1) { read.answered? || saturated? || (@loader.pipeloader_queued.zero? && !@run.batches?) }
+      let_others_go_on(1) { read.answered? || saturated? || !more_to_come? }
     end
+
+    def more_to_come? = @loader.pipeloader_queued.positive? || @run.batches? || @loader.pipeloader_lazies?
 
     # Reads the batches that are left, so that they are in this level, for fibers that see what this one does: not if a block is
     # open here, a scope or another role.

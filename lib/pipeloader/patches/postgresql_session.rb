@@ -20,14 +20,6 @@ module Pipeloader
       # True if nothing can be prepared or dropped now.
       def pipeloader_takes_no_statement? = @raw_connection.nil? || @raw_connection.transaction_status == PG::PQTRANS_INERROR
 
-      # Nothing of a statement that was interrupted stays behind.
-      def pipeloader_clear
-        return unless @raw_connection && CancelRequest.active?(@raw_connection)
-
-        Thread.handle_interrupt(Object => :never) { CancelRequest.clear(@raw_connection) }
-        pipeloader_distrust_if_broken
-      end
-
       # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
       def transaction(...)
         return super unless (fiber = ResolverFiber.current)

@@ -14,11 +14,18 @@ module Pipeloader
 
       def in_hand? = false
 
-      def exec_prepared(name, params) = Statement.counted(@connection.exec_prepared(name, params))
-      def exec_params(sql, params) = Statement.counted(@connection.exec_params(sql, params))
-      def async_exec(sql) = Statement.counted(@connection.async_exec(sql))
+      def exec_prepared(name, params) = executed { @connection.exec_prepared(name, params) }
+      def exec_params(sql, params) = executed { @connection.exec_params(sql, params) }
+      def async_exec(sql) = executed { @connection.async_exec(sql) }
 
       private
+
+      # Nothing of a statement that was interrupted stays behind.
+      def executed
+        result = Statement.counted(yield)
+      ensure
+        CancelRequest.clear(@connection) unless result
+      end
 
       def method_missing(...) = @connection.__send__(...)
 
@@ -58,7 +65,6 @@ module Pipeloader
         nil
       ensure
         fiber.response.count(1, 1)
-        read.adapter.pipeloader_clear
       end
 
       def tell(read)

@@ -8,6 +8,9 @@ module Pipeloader
     CLEARING = 0.5
     EVERY = 0.02
 
+    # `Object`, since Thread#kill isn't an exception.
+    UNINTERRUPTED = { Object => :never }.freeze
+
     class << self
       # @param limit [Numeric] seconds
       # @return [Boolean] whether it is known to be over: the server (and PgBouncer, from 1.18 on) ends that connection once the
@@ -16,24 +19,15 @@ module Pipeloader
         # A thread starts with the interrupt mask of the one that makes it, and could never be killed.
         thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { connection.cancel } }
         thread.report_on_exception = false
-        thread.join(limit) ? thread.value.nil? : false
+        Pipeloader.without_parking { thread.join(limit) } ? thread.value.nil? : false
       ensure
         thread&.kill
       end
 
-      # Ends the statement that an interrupt has left running, and takes what comes of it. Where that can't be done in time, the
-      # connection is closed.
+      # Ends the statement that an interrupt has left running, if any, and takes what comes of it. Where that can't be done in
+      # time, the connection is closed.
       def clear(connection)
-        deadline = now + CLEARING
-        while active?(connection) && (left = deadline - now).positive?
-          break unless deliver(connection, left)
-
-          connection.block(EVERY)
-          connection.discard_results unless connection.is_busy
-        end
-        close(connection) if active?(connection)
-      rescue PG::Error
-        close(connection)
+        Thread.pipeloader_host_handle_interrupt(UNINTERRUPTED) { cancel_until_clear(connection) if active?(connection) }
       end
 
       # What may still come on it belongs to nobody: it is ended as a network would end it. ActiveRecord then does what it does
@@ -49,6 +43,19 @@ module Pipeloader
       def active?(connection) = connection.transaction_status == PG::PQTRANS_ACTIVE
 
       private
+
+      def cancel_until_clear(connection)
+        deadline = now + CLEARING
+        while active?(connection) && (left = deadline - now).positive?
+          break unless deliver(connection, left)
+
+          connection.block(EVERY)
+          connection.discard_results unless connection.is_busy
+        end
+        close(connection) if active?(connection)
+      rescue PG::Error
+        close(connection)
+      end
 
       def broken?(connection) = connection.status == PG::CONNECTION_BAD
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

@@ -25,9 +25,7 @@ module Pipeloader
 
     # libpq 14 to 16 flush at each Sync (client CPU +15 % per burst), later ones needn't.
     SYNC = PG::Connection.method_defined?(:send_pipeline_sync) ? :send_pipeline_sync : :pipeline_sync
-    # `Object`, since Thread#kill isn't an exception.
-    UNINTERRUPTED = { Object => :never }.freeze
-    private_constant :IDLE, :SYNC, :UNINTERRUPTED
+    private_constant :IDLE, :SYNC
 
     attr_reader :bytes_sent, :bytes_received, :sent
 
@@ -156,7 +154,7 @@ module Pipeloader
     end
 
     def broken? = @connection.status == PG::CONNECTION_BAD
-    def uninterrupted(&) = Thread.pipeloader_host_handle_interrupt(UNINTERRUPTED, &)
+    def uninterrupted(&) = Thread.pipeloader_host_handle_interrupt(CancelRequest::UNINTERRUPTED, &)
 
     # After an interrupt or a broken connection: gets the pipeline empty, within a deadline. Another interrupt waits.
     def clear
