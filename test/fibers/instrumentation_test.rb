@@ -43,6 +43,20 @@ class InstrumentationTest < PipeloaderTest
     assert_equal plain.first.keys.sort, (events.first.keys - [:pipeloader]).sort
   end
 
+  # In production, where nothing is logged at that level, no event is made.
+  def test_who_watches_bursts
+    before = ActiveSupport::LogSubscriber.logger
+    watched = { nil => false, Logger::INFO => false, Logger::DEBUG => true }.map do |level, expected|
+      ActiveSupport::LogSubscriber.logger = level && Logger.new(nil, level: level)
+      [expected, Pipeloader::Burst.watched?]
+    end
+    assert_equal(*watched.transpose)
+    ActiveSupport::LogSubscriber.logger = nil
+    ActiveSupport::Notifications.subscribed(->(*) {}, "burst.pipeloader") { assert_predicate Pipeloader::Burst, :watched? }
+  ensure
+    ActiveSupport::LogSubscriber.logger = before
+  end
+
   def test_what_goes_at_once_carries_no_key
     plain, piped = Schemas.resolve(2) do
       events = WireCounter.events("sql.active_record") { Post.connection.execute("SELECT 1"); Post.where(id: 0).update_all(likes: 1) }

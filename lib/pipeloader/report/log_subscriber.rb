@@ -14,6 +14,7 @@ module Pipeloader
                size(payload[:bytes_sent]), size(payload[:bytes_received]), names(payload))
       end
     end
+    subscribe_log_level :burst, :debug
 
     # One line per column that a projection had left out and code read all the same:
     #
@@ -28,6 +29,7 @@ module Pipeloader
                (" Declare `selects: %i[#{column}]`" if column))
       end
     end
+    subscribe_log_level :projection_miss, :debug
 
     private
 
