@@ -1,8 +1,10 @@
 # frozen_string_literal: true
 
+require_relative "../datasets/small"
+
 # Requests for one record, of one to three rows of several kinds: most of what an application answers.
 module Bench
-  columns = Array.new(10) { |number| "column#{number}" }.join(" ")
+  columns = Datasets::Small::COLUMNS.join(" ")
   { "record" => ["One record", "one post by its id: its author, three comments, a count, exists?, and a find after a check",
                  "{ post(id: 11) { title author { name } latest { body commenter { name } } " \
                  "commentCount discussed moderator { name } } }"],

@@ -56,13 +56,17 @@ class SourceRoundsTest < PipeloaderTest
     def post(id:) = ::Post.find_by(id: id)
   end
 
-  PAIR = [false, true].map do |piped|
-    Class.new(GraphQL::Schema) do
-      query(Query)
-      use GraphQL::Dataloader
-      use(Pipeloader) if piped
+  def self.pair(query)
+    [false, true].map do |piped|
+      Class.new(GraphQL::Schema) do
+        query(query)
+        use GraphQL::Dataloader
+        use(Pipeloader) if piped
+      end
     end
   end
+
+  PAIR = pair(Query)
 
   FAILING = %w[wrong gone names].freeze
   # On Execution::Next, a resolver that loads twice does so for one object after the other in a serial run, here for all side by
@@ -119,13 +123,7 @@ class SourceRoundsTest < PipeloaderTest
       def two = dataloader.with(Others).load(2) && dataloader.with(More).load(2)
       def one = dataloader.with(More).load(3) && dataloader.with(Users).load(1)
     end
-    schemas = [false, true].map do |piped|
-      Class.new(GraphQL::Schema) do
-        query(query)
-        use GraphQL::Dataloader
-        use(Pipeloader) if piped
-      end
-    end
+    schemas = self.class.pair(query)
     ["{ two { wrong } one { wrong } user { me { me { me { me { first { name } } } } } } }",
      "{ user { me { me { me { me { first { wrong } } } } } } two { wrong } one { wrong } }"].each { |text| assert_same_answer(text, schemas) }
   end

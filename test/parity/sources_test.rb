@@ -82,18 +82,23 @@ class SourcesTest < PipeloaderTest
       [%i[top], %i[top all], %i[naive top]].each { |fields| 2.times { assert_same_answer(query(fields, "1, 4, 7"), schemas) } }
     end
 
-    def test_limited_to_one
+    # @param model [Class] of the posts, of which one field loads +association+
+    def query_of(model, association, type)
       post = Class.new(Schemas::Post) do
         graphql_name "Post"
-        field :second, Schemas::Comment
-        def second = dataload_association(:second_comment)
+        field association, type
+        define_method(association) { dataload_association(association) }
       end
-      query = Class.new(Schemas::Query) do
+      Class.new(Schemas::Query) do
         graphql_name "Query"
         field :posts, [post]
-        def posts = LimitedPost.where(id: [1, 4, 7]).order(:id)
+        define_method(:posts) { model.where(id: [1, 4, 7]).order(:id) }
       end
-      2.times { assert_same_answer("{ posts { second { id body } } }", schemas_over(query)) }
+    end
+
+    def test_limited_to_one
+      query = query_of(LimitedPost, :second_comment, Schemas::Comment)
+      2.times { assert_same_answer("{ posts { secondComment { id body } } }", schemas_over(query)) }
     end
 
     # What is limited together there: what is asked for in one call, what is only requested, and the first objects of several fields.
@@ -131,16 +136,7 @@ class SourcesTest < PipeloaderTest
     end
 
     def test_a_scope_that_raises
-      post = Class.new(Schemas::Post) do
-        graphql_name "Post"
-        field :broken, [Schemas::Comment]
-        def broken = dataload_association(:broken)
-      end
-      query = Class.new(Schemas::Query) do
-        graphql_name "Query"
-        field :posts, [post]
-        def posts = BrokenPost.where(id: [1, 4]).order(:id)
-      end
+      query = query_of(BrokenPost, :broken, [Schemas::Comment])
       raised = schemas_over(query).map { |schema| assert_raises(ArgumentError) { schema.execute("{ posts { broken { id } } }") }.message }
       assert_equal raised.first, raised.last
       rescuing = Schemas.make(query: query, mutation: nil) do

@@ -83,6 +83,7 @@ class AdapterTest < PipeloaderTest
       field :posts, [Schemas::Post], null: false
       def posts = DerivedPost.order(:id)
     end
+    assert Pipeloader::Patches::UnsupportedAdapter.supports?(DerivedAdapter)
     schemas = Schemas.make(query: query, mutation: nil)
     text = "{ posts { title } }"
     assert_same_answer(text, schemas)

@@ -53,7 +53,7 @@ class DatabaseConnectionsTest < PipeloaderTest
     end)
     # (A connection that another test has left broken is made anew.)
     2.times { steps.clear && Schemas.pair.last.execute("{ posts(limit: 2) { auditNotes comments { body } } }") }
-    assert_equal %i[start start finish finish], steps.last(4) # the first level is a lone read
+    assert_equal %i[start start finish finish], steps # the first level is a lone read
   end
 
   def test_roles

@@ -125,7 +125,7 @@ class InterruptTest < WireCase
       end
       await_waiter
       worker.raise(Stop)
-      sleep 0.2
+      Thread.pass until @outcomes[1] || !worker.alive?
     end
     ended?(worker)
     assert_equal ["struck", ["field 2"]], outcomes.drop(1)

@@ -41,10 +41,7 @@ module Pipeloader
     end
 
     # Takes note of what a job has asked a source for.
-    def asked(ask)
-      @asks << ask
-      settle_asks if failing?
-    end
+    def asked(ask) = @asks << ask
 
     # Works out in which rounds that is. Nobody wants to know until places are compared.
     def settle_asks
@@ -69,9 +66,9 @@ module Pipeloader
 
     # @return [Array<Job>] the first one last
     def line
+      settle_asks
       return @line if @sorted.equal?(@order)
 
-      settle_asks
       @sorted = @order
       @line.sort! { |job, other| other.compare(job) }
     end

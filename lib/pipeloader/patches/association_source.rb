@@ -15,18 +15,17 @@ module Pipeloader
       end
 
       def request(record)
-        @pipeloader_turns&.request([record])
+        pipeloader_turns&.request([record])
         super
       end
 
       def request_all(records)
-        @pipeloader_turns&.request(records)
+        pipeloader_turns&.request(records)
         super
       end
 
       def sync(keys)
-        job = pipeloader_job
-        (@pipeloader_turns ||= FetchTurns.new).ask(job, keys) if job&.of_step?
+        pipeloader_turns&.ask(pipeloader_job, keys)
         super
       end
 
@@ -40,6 +39,9 @@ module Pipeloader
       end
 
       private
+
+      # @return [FetchTurns, nil] nil for who isn't a field of Execution::Next
+      def pipeloader_turns = (@pipeloader_turns ||= FetchTurns.new if pipeloader_job&.of_step?)
 
       # An error is the result of its own group.
       def pipeloader_results(group)

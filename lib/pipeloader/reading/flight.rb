@@ -20,10 +20,11 @@ module Pipeloader
       end
 
       # Waits for all who load +object+, or are about to, for an earlier field: it is about to be changed in memory.
-      def await_end(object)
-        flight = nil
-        while (following = object.instance_variable_get(:@pipeloader_flight)) && !following.equal?(flight)
-          (flight = following).await_end
+      def await_end(object, fiber = ResolverFiber.current)
+        awaited = nil
+        while fiber && (flight = object.instance_variable_get(:@pipeloader_flight)) && !flight.equal?(awaited)
+          fiber.parking.wait_for(flight) if !flight.landed? && flight.before?(fiber)
+          awaited = flight
         end
       end
     end
@@ -66,11 +67,6 @@ module Pipeloader
 
     def await(fiber = ResolverFiber.current)
       fiber&.parking&.wait_for(self) unless landed?
-    end
-
-    # As #await, for who is about to change in memory what an earlier field loads.
-    def await_end(fiber = ResolverFiber.current)
-      fiber.parking.wait_for(self) if fiber && !landed? && before?(fiber)
     end
 
     # Yields; who is about to load the object comes back to it then.
@@ -149,10 +145,6 @@ module Pipeloader
 
       def await(fiber = ResolverFiber.current)
         fiber.parking.wait_for(self) unless fiber.nil? || landed? || open_to?(fiber)
-      end
-
-      def await_end(fiber = ResolverFiber.current)
-        fiber.parking.wait_for(self) if fiber && !landed? && before?(fiber)
       end
 
       # @return [Planned, nil] this one, or another of the same record

@@ -5,14 +5,8 @@ module Pipeloader
   # Whoever counts or watches bursts is told of one.
   module LoneRead
     # Stands in for PG::Connection while ActiveRecord executes one.
-    class Connection < BasicObject
-      # ActiveRecord may come again, with another connection (a retry).
-      def over(connection)
-        @connection = connection
-        self
-      end
-
-      def in_hand? = false
+    class Connection < Replay
+      def initialize = super(nil)
 
       def exec_prepared(name, params) = executed { @connection.exec_prepared(name, params) }
       def exec_params(sql, params) = executed { @connection.exec_params(sql, params) }
@@ -26,10 +20,6 @@ module Pipeloader
       ensure
         CancelRequest.clear(@connection) unless result
       end
-
-      def method_missing(...) = @connection.__send__(...)
-
-      def respond_to_missing?(...) = @connection.respond_to?(...)
     end
 
     class << self

@@ -4,7 +4,7 @@ module Pipeloader
   # Stands in for PG::Connection while ActiveRecord "executes" a read that its burst has already brought: answers the
   # one call that would go to the server. Everything else goes to the real connection.
   class Replay < BasicObject
-    #: (Read) -> void
+    # @param read [Read, nil] nil where nothing has been brought
     def initialize(read)
       @read = read
     end
