@@ -25,7 +25,7 @@ module Pipeloader
         ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
         when_loaded(:active_record) { Patches.install_on_active_record }
         when_loaded(:active_record_postgresqladapter) do
-          prepend(PostgreSQLSession, PostgreSQLAdapter)
+          prepend(PostgreSQLSession, PostgreSQLReads)
           SelfTest.run(self)
         end
         when_loaded(:active_record_sqlite3adapter) do
@@ -107,7 +107,7 @@ module Pipeloader
 end
 
 require "pipeloader/patches/self_test"
-require "pipeloader/patches/postgresql_adapter"
+require "pipeloader/patches/postgresql_reads"
 require "pipeloader/patches/postgresql_session"
 require "pipeloader/patches/connection_pool"
 require "pipeloader/patches/query_cache_store"

@@ -9,7 +9,7 @@ class ContractTest < PipeloaderTest
 
   def test_overrides_take_what_the_host_takes
     { select_all: ADAPTER, with_raw_connection: ADAPTER, select: ADAPTER }.each do |name, owner|
-      ours = Pipeloader::Patches::PostgreSQLAdapter.instance_method(name).parameters.reject { |kind, _| kind == :block }
+      ours = Pipeloader::Patches::PostgreSQLReads.instance_method(name).parameters.reject { |kind, _| kind == :block }
       host = owner.instance_method(:"pipeloader_host_#{name}").parameters.reject { |kind, _| kind == :block }
       assert_equal host, ours, name
     end

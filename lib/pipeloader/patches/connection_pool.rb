@@ -8,7 +8,7 @@ module Pipeloader
     #   connection that the first took, is known only to us. See ConnectionLease.
     # Falls through when:: the current fiber is not a resolver's.
     module ConnectionPool
-      # As in PostgreSQLAdapter: an alias costs no object where `super` with keywords does.
+      # As in PostgreSQLReads: an alias costs no object where `super` with keywords does.
       def self.prepend_features(pool_class)
         pool_class.alias_method(:pipeloader_host_with_connection, :with_connection)
         super

@@ -2,7 +2,7 @@
 
 module Pipeloader
   module Patches
-    # Host:: ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, beside Patches::PostgreSQLAdapter
+    # Host:: ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, beside Patches::PostgreSQLReads
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: transactions and settings are the whole connection's, and so every fiber's: while a resolver
     #   has one of its own open, no other fiber may go on. And a server session has its own prepared statements.

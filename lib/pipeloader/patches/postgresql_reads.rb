@@ -12,7 +12,7 @@ module Pipeloader
     #
     # *Replay*: the fiber parks in `select_all`; when its burst has brought the result, ActiveRecord's own code runs from
     # the top, and the connection that `with_raw_connection` yields is a Replay.
-    module PostgreSQLAdapter
+    module PostgreSQLReads
       # `super` with keywords allocates an object each time (its call information, Ruby 3.1 to 3.3), an alias doesn't:
       # outside of a response a read must cost what it did.
       def self.prepend_features(adapter_class)
