@@ -5,7 +5,7 @@
 # In: nothing of ours. Out: constants. Called by: all.
 
 require "pipeloader/base/errors"
-require "pipeloader/base/types"
+require "pipeloader/base/type_wrappers"
 require "pipeloader/base/rows"
 require "pipeloader/base/bounded"
 require "pipeloader/base/outcome"

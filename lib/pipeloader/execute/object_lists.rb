@@ -33,7 +33,7 @@ module Pipeloader
     # @param type [Class, GraphQL::Schema::Wrapper] of the field, or of the items of its list
     # @return [ObjectPlace, nil] nil where graphql-ruby is to make the objects
     def place(field, type, node, selections, arguments, model)
-      item = Types.nullable(type)
+      item = TypeWrappers.nullable(type)
       partial = @plans.partial(item, selections, node, model) if item.kind.object?
       return unless partial.is_a?(PartialPlan) && partial.wraps?
 
@@ -152,7 +152,7 @@ module Pipeloader
       nodes = group.nodes.is_a?(Array) ? group.nodes : [group.nodes]
       node, link = nodes.first, group.link
       field = @runtime.query.types.field(owner.result.graphql_result_type, node.name)
-      type = link.many? ? Types.nullable(field.type).of_type : field.type
+      type = link.many? ? TypeWrappers.nullable(field.type).of_type : field.type
       place(field, type, node, nodes.one? ? node.selections : nodes.flat_map(&:selections), NO_ARGUMENTS, link.model)
     end
 

@@ -17,8 +17,8 @@ module Pipeloader
     # @param parent [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of which it's the +key+
     # @return [GraphQL::Execution::Interpreter::Runtime::GraphQLResultArray]
     def list_in(parent, key)
-      list = runtime.class::GraphQLResultArray.new(key, Types.nullable(field.type), parent.graphql_application_value, parent,
-                                                   field.type.non_null?, selections, false, node, arguments, field)
+      list = runtime.class::GraphQLResultArray.new(key, TypeWrappers.nullable(field.type), parent.graphql_application_value,
+                                                   parent, field.type.non_null?, selections, false, node, arguments, field)
       parent.set_child_result(key, list) unless parent.graphql_dead
       list
     end

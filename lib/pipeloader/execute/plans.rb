@@ -39,10 +39,10 @@ module Pipeloader
     # @param type [Class, GraphQL::Schema::Wrapper] of the field
     # @return [Hash, Array<Hash>, nil] nil where there is no plan, or it doesn't fit: graphql-ruby is to do it
     def grow(value, type, selections, node, context)
-      list = Types.nullable(type).list?
-      connection = Value.connection?(value)
-      return if list == (connection || ActiveRecord::Base === value) || !(model = Value.model(value))
-      return unless (plan = at(Types.item(type), selections, node, model)) && plan.connection? == connection
+      list = TypeWrappers.nullable(type).list?
+      connection = ReturnedValue.connection?(value)
+      return if list == (connection || ActiveRecord::Base === value) || !(model = ReturnedValue.model(value))
+      return unless (plan = at(TypeWrappers.item(type), selections, node, model)) && plan.connection? == connection
 
       trees = Executor.new(ResolverFiber.current, context).call(plan, value)
       list || connection || trees.nil? ? trees : trees.first
@@ -66,10 +66,10 @@ module Pipeloader
     # @param value what a field's resolver has returned
     # @return [Array<Hash>, nil] as #grow
     def grow_things(value, type, selections, node, context)
-      type = Types.nullable(type)
-      return unless type.list? && Value.things(value, @operation.schema) && FieldTrace.of(context.query).nil?
+      type = TypeWrappers.nullable(type)
+      return unless type.list? && ReturnedValue.things(value, @operation.schema) && FieldTrace.of(context.query).nil?
 
-      write_things(value, Types.nullable(type.of_type), selections, node, context)
+      write_things(value, TypeWrappers.nullable(type.of_type), selections, node, context)
     rescue DoesNotFit
       nil
     end
@@ -79,9 +79,9 @@ module Pipeloader
     # @return [Array<Hash>]
     # @raise [DoesNotFit]
     def write_things(things, type, selections, node, context)
-      model = Value.things(things, @operation.schema) || raise(DoesNotFit)
+      model = ReturnedValue.things(things, @operation.schema) || raise(DoesNotFit)
       plan = selection(type, selections, node, model).plan || raise(DoesNotFit)
-      raise DoesNotFit unless things.all? { |it| Value.just?(it, model) }
+      raise DoesNotFit unless things.all? { |it| ReturnedValue.just?(it, model) }
 
       plan.use(context)
       Frame.of(plan, things, coerced: false).build(context)
@@ -159,10 +159,10 @@ module Pipeloader
     #
     # @return [Array, nil] nil where they aren't that
     def grow_associations(values, type, selections, node, context)
-      return unless Types.nullable(type).list? && values.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Value.plain?(it) }
+      return unless TypeWrappers.nullable(type).list? && values.all? { |it| ReturnedValue.plain_association?(it) }
 
       associations = values.map(&:proxy_association)
-      return unless associations.all? { |it| Value.readable_association?(it) }
+      return unless associations.all? { |it| ReturnedValue.readable_association?(it) }
       return unless (link = link(associations, type, selections, node))
 
       Executor.new(ResolverFiber.current, context).associations(link, associations)
@@ -174,7 +174,7 @@ module Pipeloader
     def link(associations, type, selections, node)
       reflection = associations.first.reflection
       return unless associations.all? { |it| it.reflection.equal?(reflection) }
-      return unless (plan = at(Types.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
+      return unless (plan = at(TypeWrappers.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.of(reflection, plan.projection)
       link = Link.new(nil, nil, reflection, lookup, 0, plan, nullable: false)

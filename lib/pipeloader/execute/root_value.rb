@@ -10,7 +10,7 @@ module Pipeloader
         when ActiveRecord::Associations::CollectionProxy then proxy(plan, value)
         when ActiveRecord::Relation then relation(plan, value)
         when ActiveRecord::Base then records(plan, [value])
-        when Value::CONNECTION then page(plan, value)
+        when ReturnedValue::CONNECTION then page(plan, value)
         else records(plan, value)
         end
       end
@@ -21,7 +21,7 @@ module Pipeloader
         association = value.proxy_association
         return records(plan, association.target) if association.loaded?
 
-        relation(plan, scope_of(association)) if Value.plain?(value) && Value.readable_association?(association)
+        relation(plan, scope_of(association)) if ReturnedValue.plain?(value) && ReturnedValue.readable_association?(association)
       end
 
       # Errors of its blocks are graphql-ruby's to report.
@@ -32,7 +32,7 @@ module Pipeloader
       end
 
       def relation(plan, value)
-        return unless Value.plain?(value)
+        return unless ReturnedValue.plain?(value)
         return records(plan, value.records) if value.loaded? || value.scheduled?
 
         Frame.of(plan, read(plan, value), coerced: false) if narrows?(plan, value)
@@ -50,11 +50,11 @@ module Pipeloader
 
       # @return [ActiveRecord::Relation, nil] what isn't read yet
       def items(relation)
-        return if relation.loaded? || relation.scheduled? || !Value.plain?(relation)
+        return if relation.loaded? || relation.scheduled? || !ReturnedValue.plain?(relation)
         return relation unless ActiveRecord::Associations::CollectionProxy === relation
 
         association = relation.proxy_association
-        scope_of(association) if Value.readable_association?(association)
+        scope_of(association) if ReturnedValue.readable_association?(association)
       end
 
       def narrows?(plan, relation)
@@ -86,7 +86,7 @@ module Pipeloader
 
       # True if the columns are there, and the associations are what the database says.
       def fits?(plan, record)
-        Value.just?(record, plan.model) && record.persisted? && !record.strict_loading? &&
+        ReturnedValue.just?(record, plan.model) && record.persisted? && !record.strict_loading? &&
           plan.links.none? { |link| record.association_cached?(link.name) } &&
           plan.projection.columns.all? { |name| record.has_attribute?(name) }
       end

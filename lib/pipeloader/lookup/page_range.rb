@@ -20,7 +20,7 @@ module Pipeloader
       def cut(connection)
         after, most = connection.send(:after_offset), connection.first
         backwards = connection.last || connection.before
-        raise DoesNotFit if !Value.connection?(connection) || backwards || after&.<=(0)
+        raise DoesNotFit if !ReturnedValue.connection?(connection) || backwards || after&.<=(0)
         raise DoesNotFit unless most.nil? || (most.is_a?(Integer) && most.positive?)
 
         new(after || 0, most)

@@ -68,14 +68,14 @@ module Pipeloader
     # True if it reads when it is asked for, and by what we know of it.
     def unread?(record)
       key = @lookup.owners_key
-      Value.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
+      ReturnedValue.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
         record.class._reflect_on_association(name).equal?(@reflection) && # a subclass may have another
         (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
         (!record.association_cached?(name) || untouched?(record.association(name)))
     end
 
     def untouched?(association)
-      @reflection.collection? ? Value.readable_association?(association) : !association.loaded? && association.target.nil?
+      @reflection.collection? ? ReturnedValue.readable_association?(association) : !association.loaded? && association.target.nil?
     end
 
     def announced(owners, run)

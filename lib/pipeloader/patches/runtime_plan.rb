@@ -49,7 +49,7 @@ module Pipeloader
         return unless object.is_a?(GraphQL::Schema::Object) && (plans = pipeloader_plans)
 
         type = result.graphql_result_type
-        return unless (model = Value.model_of_object(object.object, type))
+        return unless (model = ReturnedValue.model_of_object(object.object, type))
 
         partial = plans.partial(type, result.graphql_selections, result.ast_node, model)
         partial if partial&.takes?(object.object)
@@ -57,12 +57,12 @@ module Pipeloader
 
       # @return [Array(Object, (ObjectPlace | nil))] the value, or its records if they are to be gone through in their place
       def pipeloader_place(value, type, field, node, selections, arguments)
-        type = Types.nullable(type)
-        return [value] if !type.list? || Value.connection?(value)
-        return [value] unless (model = Value.model(value) || Value.things(value, schema))
+        type = TypeWrappers.nullable(type)
+        return [value] if !type.list? || ReturnedValue.connection?(value)
+        return [value] unless (model = ReturnedValue.model(value) || ReturnedValue.things(value, schema))
         return [value] unless (place = @pipeloader_object_lists.place(field, type.of_type, node, selections, arguments, model))
 
-        records = Value.list(value)
+        records = ReturnedValue.list(value)
         records.is_a?(Array) && place.takes?(records) ? [records, place] : [records || value]
       end
 

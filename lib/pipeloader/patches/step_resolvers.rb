@@ -50,17 +50,17 @@ module Pipeloader
         end
         pipeloader_load_ahead(unloaded.map { |index| @field_results[index] })
         fiber.side_by_side(unloaded) do |index|
-          @field_results[index] = Value.loaded(@field_results[index].load)
+          @field_results[index] = ReturnedValue.loaded(@field_results[index].load)
         rescue ::Timeout::Error
           raise
         rescue StandardError => e
-          @field_results[index] = Value::Unloaded.new(e)
+          @field_results[index] = ReturnedValue::Unloaded.new(e)
         end
       end
 
       # Where they are all one association's.
       def pipeloader_load_ahead(lists)
-        return unless lists.all? { |it| ActiveRecord::Associations::CollectionProxy === it && Value.plain?(it) }
+        return unless lists.all? { |it| ReturnedValue.plain_association?(it) }
 
         reflections = lists.map { |it| it.proxy_association.reflection }.uniq(&:__id__)
         return unless reflections.one?

@@ -151,7 +151,7 @@ module Pipeloader
       return Selection::Part.new([], ->(key, _) { known.under(key) }) if leaf?(field)
 
       things = ->(key, _) { Attribute::Things.new(known.under(key), field, nodes, @operation) }
-      Selection::Part.new([], things, nil, true) if Types.item(field.type).kind.object?
+      Selection::Part.new([], things, nil, true) if TypeWrappers.item(field.type).kind.object?
     end
 
     def opaque_field(reason, key, type, field, model)

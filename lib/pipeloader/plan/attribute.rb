@@ -67,8 +67,8 @@ module Pipeloader
         @key = attribute.key
         @attribute = attribute
         @nullable = !field.type.non_null?
-        @type = Types.item(field.type)
-        @list = Types.nullable(field.type).list?
+        @type = TypeWrappers.item(field.type)
+        @list = TypeWrappers.nullable(field.type).list?
         @node = nodes.first
         @selections = nodes.one? ? nodes.first.selections : nodes.flat_map(&:selections)
         @operation = operation

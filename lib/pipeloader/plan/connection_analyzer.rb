@@ -48,13 +48,13 @@ module Pipeloader
       connections = @operation.schema.connections
       wrappers = connections.all_wrappers
       types = HOSTS.map { |host| @model.relation_delegate_class(host) }
-      known = types.all? { |type| Value::CONNECTION.equal?(wrappers.values_at(*type.ancestors).compact.first) }
+      known = types.all? { |type| ReturnedValue::CONNECTION.equal?(wrappers.values_at(*type.ancestors).compact.first) }
       known &&= CHOICE.all? { |name| Provenance.graphql_alone?(connections.method(name)) }
       "the schema has a wrapper of its own for relations" unless known
     end
 
     def objection_to_pages
-      methods = [Value::CONNECTION, Value::CONNECTION::Edge].flat_map { |type| methods_of(type) }
+      methods = [ReturnedValue::CONNECTION, ReturnedValue::CONNECTION::Edge].flat_map { |type| methods_of(type) }
       own = [*methods, ENCODER.method(:encode), ENCODER.method(:decode)].find { |method| !Provenance.graphql_alone?(method) }
       "`#{own.name}` of #{own.owner.inspect}" if own
     end
@@ -155,8 +155,8 @@ module Pipeloader
 
     # @return [Class, String] of the objects that +field+ returns
     def object_type(field, list:)
-      type = Types.item(field.type)
-      known = type.kind.object? && Types.nullable(field.type).list? == list
+      type = TypeWrappers.item(field.type)
+      known = type.kind.object? && TypeWrappers.nullable(field.type).list? == list
       return "#{field.type.to_type_signature} isn't what graphql-ruby's own would be" unless known
       return "`scope_items` of #{type.graphql_name}" unless PlainField.of(nil, field).unscoped?
 

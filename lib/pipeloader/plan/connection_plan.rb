@@ -66,7 +66,7 @@ module Pipeloader
       @types = nodes.types
       @parts = entries.freeze
       @fields = fields
-      @asker = Asker.new(fields.find { |field| Types.nullable(field.type).list? })
+      @asker = Asker.new(fields.find { |field| TypeWrappers.nullable(field.type).list? })
       @reasons = reasons
       @peeks = entries.grep(Info).any? { |info| info.facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page } }
     end

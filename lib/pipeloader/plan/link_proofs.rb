@@ -38,7 +38,7 @@ module Pipeloader
     end
 
     def objection_to_link(type, field, reflection, many)
-      item = Types.item(field.type)
+      item = TypeWrappers.item(field.type)
       return "#{item.to_type_signature} is no object type" unless item.kind.object?
 
       objection_to_association(type, field, reflection, many)
@@ -46,8 +46,8 @@ module Pipeloader
 
     # Why it isn't the association's records that a field gives.
     def objection_to_association(type, field, reflection, many = reflection.collection?)
-      returned = Types.nullable(field.type)
-      item = Types.item(field.type)
+      returned = TypeWrappers.nullable(field.type)
+      item = TypeWrappers.item(field.type)
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?

@@ -54,7 +54,7 @@ module Pipeloader
     def record? = @model < ActiveRecord::Base
 
     # True if its attributes tell what +record+ answers.
-    def takes?(record) = Value.just?(record, @model)
+    def takes?(record) = ReturnedValue.just?(record, @model)
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)

@@ -29,7 +29,7 @@ module Pipeloader
     def initialize(type, attribute = ActiveModel::Type.default_value)
       @cast = Cast.new(attribute)
       @nullable = !type.non_null?
-      @type = Types.nullable(type)
+      @type = TypeWrappers.nullable(type)
       @kind = @type.list? ? :list : BUILT_IN.fetch(@type, :leaf)
       @items = Coercion.new(@type.of_type, attribute) if @kind == :list
     end

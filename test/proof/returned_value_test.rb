@@ -4,7 +4,7 @@ require "delegate"
 require_relative "../support/unit_helper"
 
 # What a resolver has returned, told without a method of it being called.
-class ValuesTest < UnitTest
+class ReturnedValueTest < UnitTest
   Thing = Struct.new(:name)
   class Asked < Thing
     def respond_to?(*) = super
@@ -36,13 +36,13 @@ class ValuesTest < UnitTest
   }.freeze
 
   each_case(THINGS, "things") do |value, expected|
-    found = Pipeloader::Value.things(value, SCHEMA)
+    found = Pipeloader::ReturnedValue.things(value, SCHEMA)
     expected ? assert_equal(expected, found) : assert_nil(found)
   end
 
-  each_case(JUST, "just") { |object, type, expected| assert_equal expected, Pipeloader::Value.just?(object, type) }
+  each_case(JUST, "just") { |object, type, expected| assert_equal expected, Pipeloader::ReturnedValue.just?(object, type) }
 
   def test_no_models
-    [nil, 1, "a", [], [nil], [Thing.new("a")], [Proxy.new], {}, Thing.new("a")].each { |value| assert_nil Pipeloader::Value.model(value) }
+    [nil, 1, "a", [], [nil], [Thing.new("a")], [Proxy.new], {}, Thing.new("a")].each { |value| assert_nil Pipeloader::ReturnedValue.model(value) }
   end
 end

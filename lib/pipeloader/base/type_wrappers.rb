@@ -2,7 +2,7 @@
 
 module Pipeloader
   # Looks through graphql-ruby's type wrappers.
-  module Types
+  module TypeWrappers
     # @return [Class] the type itself, where null may stand or not
     def self.nullable(type) = type.non_null? ? type.of_type : type
 

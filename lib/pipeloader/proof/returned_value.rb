@@ -2,7 +2,7 @@
 
 module Pipeloader
   # Looks at a resolver's return value without calling any method of the application's.
-  module Value
+  module ReturnedValue
     CLASS = Kernel.instance_method(:class)
     # Methods that graphql-ruby calls on any thing.
     OWN = %i[class respond_to? public_send].freeze
@@ -81,7 +81,7 @@ module Pipeloader
       #
       # @return [ActiveRecord::Relation, Array]
       def loaded(relation)
-        return relation unless ActiveRecord::Associations::CollectionProxy === relation && plain?(relation)
+        return relation unless plain_association?(relation)
 
         relation.proxy_association.target.dup
       end
@@ -97,6 +97,9 @@ module Pipeloader
 
       # True if no method of it is somebody's own.
       def plain?(relation) = just?(relation, relation.class)
+
+      # True if it is what ActiveRecord returns for a `has_many`.
+      def plain_association?(value) = ActiveRecord::Associations::CollectionProxy === value && plain?(value)
 
       private
 
