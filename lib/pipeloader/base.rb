@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
-# The ground that every room stands on: our errors, graphql-ruby's type wrappers, and what is known of the field that is running.
+# The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, and what is
+# known of the field that is running.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
 require "pipeloader/base/errors"
+require "pipeloader/base/postgresql"
 require "pipeloader/base/type_wrappers"
 require "pipeloader/base/rows"
 require "pipeloader/base/bounded"

@@ -108,7 +108,7 @@ module Pipeloader
     def count(reads, statements) = @counters.count(reads, statements)
 
     def close
-      @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if adapter.respond_to?(:pipeloader_session) }
+      @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
     end

@@ -9,7 +9,7 @@ module Pipeloader
     module UnsupportedAdapter
       # By our own patches, which ActiveRecord's classes and what is derived from them include.
       def self.supports?(adapter_class)
-        adapter_class <= PostgreSQLReads || adapter_class <= SQLite3Adapter || adapter_class <= UnsupportedAdapter
+        PostgreSQL.adapter?(adapter_class) || adapter_class <= SQLite3Adapter || adapter_class <= UnsupportedAdapter
       end
 
       def self.refuse(adapter_class)

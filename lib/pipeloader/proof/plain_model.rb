@@ -63,8 +63,8 @@ module Pipeloader
       @formulas = {} # {name => [method, Formula or nil]}
     end
 
-    # True if its reads are pipelined: its adapter is PostgreSQL's, or derived from it (PostGIS').
-    def postgresql? = @model.connection_db_config.adapter_class.method_defined?(:pipeloader_session)
+    # True if its reads are pipelined.
+    def postgresql? = PostgreSQL.adapter?(@model.connection_db_config.adapter_class)
 
     # See ModelDemand#current?.
     def current? = @model.attribute_types.equal?(@types)

@@ -56,7 +56,7 @@ module Pipeloader
     # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
     def read_for(association, connection, projection)
       return unless @readable && !@klass.current_scope && !@klass.global_current_scope
-      return unless connection.respond_to?(:pipeloader_select) && connection.prepared_statements
+      return unless PostgreSQL.adapter?(connection.class) && connection.prepared_statements
 
       scopes = scopes_of(association)
       reads = @reads[projection] ||= {}
