@@ -263,6 +263,19 @@ class LocksTest < WireCase
     end
   end
 
+  # It may work on records that siblings would load meanwhile.
+  %i[join value].each do |method|
+    define_method(:"test_siblings_stay_where_they_are_while_a_thread_ends_soon_that_is_waited_for_by_#{method}") do
+      outcomes = resolve_both(-> { [] }) do |begun, index|
+        begun << index
+        seen = nil
+        index.zero? ? Thread.new { sleep(0.005) && seen = begun.dup }.public_send(method) : LocksTest.read(index)
+        seen
+      end
+      assert_equal [[0], nil, nil], outcomes
+    end
+  end
+
   def test_a_thread_that_is_waited_for_with_a_limit
     never = Queue.new
     sleeper = in_thread { never.pop }

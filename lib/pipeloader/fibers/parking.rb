@@ -115,6 +115,16 @@ module Pipeloader
       @run.steps != before
     end
 
+    # Yields seconds for which this fiber may wait while all others stay where they are: those that the run has left.
+    def patiently
+      return if @run.nil? || !@run.patience.positive?
+
+      start = TimeLimit.now
+      yield @run.patience
+    ensure
+      @run.patience -= (TimeLimit.now - start) / 1000.0 if start
+    end
+
     # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
     def saturated?
       @loader.pipeloader_queued.positive? && @run.fibers_away + 1 >= @loader.fiber_limit - 3

@@ -21,6 +21,7 @@ module Pipeloader
       @over = false
       @assignments = nil
       @steps = 0
+      @patience = PATIENCE
       @turns = Turns.new { |running| unfinished(running) }
       @away = {}.compare_by_identity # fibers that have let others go on
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
@@ -59,6 +60,11 @@ module Pipeloader
     end
 
     def over? = @over
+
+    # Seconds in all that its fibers may wait for threads while no sibling goes on.
+    PATIENCE = 0.1
+    private_constant :PATIENCE
+    attr_accessor :patience
 
     # How often any of its fibers has got on: begun or ended a job, parked, or got what it was parked for.
     attr_reader :steps

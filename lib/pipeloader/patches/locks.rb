@@ -137,15 +137,29 @@ module Pipeloader
         alias << push
       end
 
+      # A thread may work on the records that siblings work on, so at first these stay where they are: most threads end soon. One
+      # that doesn't may wait for what only a sibling can give.
       module Joining
+        HOST = ::Thread.instance_method(:join)
+        private_constant :HOST
+
         def join(limit = nil)
-          left = Locks.give_way(limit) { alive? }
+          left = pipeloader_ends?(limit) ? limit : Locks.give_way(limit) { alive? }
           left ? super(left) : super()
         end
 
         def value
-          Locks.give_way { alive? }
+          Locks.give_way { alive? } unless pipeloader_ends?
           super
+        end
+
+        private
+
+        def pipeloader_ends?(limit = nil)
+          return true unless (fiber = Thread.current[ResolverFiber::KEY]) && alive?
+
+          fiber.parking.patiently { |seconds| HOST.bind_call(self, [seconds, *limit].min) }
+          !alive?
         end
       end
     end
