@@ -32,10 +32,13 @@ module Pipeloader
     #   default: Pipeloader.field_exact
     # @param compile [Boolean] whether subtrees that are proved plain go from rows straight to the response, see docs/plans.md
     # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
+    # @param forecast [Boolean] whether what resolvers have asked for in earlier executions of a document is read ahead, see
+    #   docs/forecast.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
-    #    ?plan_bytes: Integer) -> void
-    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT)
+    #    ?plan_bytes: Integer, ?forecast: bool) -> void
+    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
+            forecast: false)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
@@ -43,7 +46,7 @@ module Pipeloader
       Patches::Locks.install
       Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
-      schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce, plan_bytes: plan_bytes }
+      schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce, plan_bytes: plan_bytes, forecast: forecast }
       schema.pipeloader_field_exact = field_exact
       schema.pipeloader_compiles = compile
     end
@@ -108,7 +111,8 @@ module Pipeloader
   module Schema
     attr_writer :pipeloader_options
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432}: its own, or those of the schema that it descends from
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: false}: its own, or those of the schema that it
+    # descends from
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}
@@ -160,7 +164,9 @@ module Pipeloader
 
     def dataloader_class
       base = super
-      base < Loader || !Pipeloader.main_ractor? ? base : Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce))
+      base < Loader || !Pipeloader.main_ractor? ? base : Loader.over(base,
+                                                                     **pipeloader_options.slice(:fiber_limit, :coalesce,
+                                                                                                :forecast))
     end
   end
 end
@@ -181,6 +187,7 @@ require "pipeloader/projection"
 require "pipeloader/lookup"
 require "pipeloader/plan"
 require "pipeloader/execute"
+require "pipeloader/forecast"
 require "pipeloader/report"
 require "pipeloader/patches"
 

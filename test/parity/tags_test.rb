@@ -166,8 +166,9 @@ class TagsTest < PlanTest
 
   def log_tags = [TAGS]
 
+  # Without forecasts: what these read has no resolver method among its callers, see below.
   def pair(pipeloader: {}, dataloader: GraphQL::Dataloader, &block)
-    make(query: QueryType, pipeloader: pipeloader) do
+    make(query: QueryType, pipeloader: { forecast: false, **pipeloader }) do
       use(dataloader) if dataloader
       class_eval(&block) if block
     end
@@ -213,6 +214,22 @@ class TagsTest < PlanTest
     define_method(:"test_#{name}_exact") { assert_told(query, schemas: pair(pipeloader: { field_exact: true })) }
     # (Without a dataloader graphql-ruby goes depth first, but to the same fields.)
     define_method(:"test_#{name}_without_dataloader") { assert_told(query, schemas: pair(dataloader: nil)) } unless query.include?("sourced")
+  end
+
+  def test_forecasts_name_the_field_that_asks
+    schemas = pair(pipeloader: { forecast: true })
+    ["code", "all at once"].each do |name|
+      plain, *piped = [schemas.first, *[schemas.last] * 4].map { |schema| fields_of_statements(schema, QUERIES.fetch(name)) }
+      piped.each { |fields| assert_equal plain, fields, name }
+    end
+  end
+
+  # @return [Array<String>] as the tags of what was sent name them
+  def fields_of_statements(schema, query)
+    sent = []
+    on_sql = ->(*, payload) { sent << payload[:sql] unless payload[:cached] || %w[SCHEMA TRANSACTION].include?(payload[:name]) }
+    ActiveSupport::Notifications.subscribed(on_sql, "sql.active_record") { schema.execute(query, context: { least: 3 }) }
+    sent.map { |sql| [table(sql), tags(sql)[/current_graphql_field:([\w.]+)/, 1]] }.uniq.sort_by(&:to_s)
   end
 
   def test_in_a_transaction

@@ -5,7 +5,8 @@ module Pipeloader
   # as an ObjectList, and their associations read for all that ask.
   class ObjectLists
     NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
-    private_constant :NO_ARGUMENTS
+    NONE = [].freeze
+    private_constant :NO_ARGUMENTS, :NONE
 
     attr_reader :loader, :runtime
 
@@ -16,6 +17,7 @@ module Pipeloader
       @runtime = runtime
       @loader = loader
       @plans = plans
+      @courses = {}.compare_by_identity # {selections of the document => {PartialPlan => ObjectCourse}}
       @owners = {}.compare_by_identity # {Link | Preload => AssociationRequests}, those that are being gathered
       @gathering = {}.compare_by_identity # {Run => [AssociationRequests]}, those of them that one fiber reads
       @watched = !FieldTrace.of(runtime.query).nil?
@@ -25,9 +27,24 @@ module Pipeloader
     #
     # @param fields [Hash] as ObjectList's
     def go_on(partial, result, fields)
-      objects = ObjectList.new(self, partial)
-      objects.add(result, fields, current_job)
-      objects.enqueue
+      course = course(partial, result, fields)
+      last = @loader.pipeloader_last
+      joined = last if last.is_a?(ObjectList) && last.takes?(course)
+      objects = joined || ObjectList.new(self, partial, course)
+      member = objects.add(result, fields, current_job)
+      read_ahead(objects, [member.record], result.graphql_selections, result.ast_node)
+      objects.enqueue unless joined
+    end
+
+    # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of an object
+    # @return [ObjectCourse] for all objects of that place
+    def course(partial, result, fields)
+      selections = result.graphql_selections
+      keys = result.ordered_result_keys
+      return ObjectCourse.new(partial, fields, keys) unless selections.equal?(result.ast_node.selections)
+
+      courses = @courses[selections] ||= {}.compare_by_identity
+      courses[partial] ||= ObjectCourse.new(partial, fields, keys)
     end
 
     # @param type [Class, GraphQL::Schema::Wrapper] of the field, or of the items of its list
@@ -52,7 +69,7 @@ module Pipeloader
       first = job.next_indexes(records.size)
       records = records.dup # a later field may add to an association's own
       queue(job, first) do
-        make_all(place) { |maker| records.each_with_index { |it, at| maker.make(it, list, at, job, first + at) } }
+        make_all(place, records) { |maker| records.each_with_index { |it, at| maker.make(it, list, at, job, first + at) } }
       end
       list
     end
@@ -69,7 +86,7 @@ module Pipeloader
       owners = @owners[link] ||= gather(link, nodes)
       owners.add(owner = AssociationRequest.new(owners, member, index, key))
       run = @loader.pipeloader_run
-      owner.announce(run) if link.is_a?(Preload) && member.course.steps.any?
+      owner.announce(run) if link.is_a?(Preload) && member.steps.any?
       run.turns.add(owner.job) if run.turns.failing?
       true
     rescue DoesNotFit
@@ -134,10 +151,16 @@ module Pipeloader
     end
 
     # @yieldparam [ObjectMaker]
-    def make_all(place)
+    def make_all(place, records)
       objects = ObjectList.new(self, place.partial)
       yield place.maker(objects)
+      read_ahead(objects, records, place.selections, place.node)
       objects.enqueue
+    end
+
+    # What is read ahead shares its level with what plans ask for: these have asked by then, or nothing is.
+    def read_ahead(objects, records, selections, node)
+      @runtime.pipeloader_read_ahead(objects.asks_later? ? NONE : records, selections, node)
     end
 
     def settle(group, owners)
@@ -173,7 +196,7 @@ module Pipeloader
       lists = owners.map { |owner| place.list_in(owner.result, key) }
       first = owners.find { |owner| owner.target.any? } or return
       queue(first.job, 1) do
-        make_all(place) do |maker|
+        make_all(place, owners.flat_map(&:target)) do |maker|
           owners.zip(lists) do |owner, list|
             owner.target.each_with_index { |record, at| maker.make(record, list, at, owner, at + 1) }
           end
@@ -182,7 +205,7 @@ module Pipeloader
     end
 
     def put(place, key, owners)
-      make_all(place) do |maker|
+      make_all(place, owners.filter_map(&:target)) do |maker|
         owners.each do |owner|
           result = owner.result
           next result.graphql_dead || result.set_leaf(key, nil) unless owner.target

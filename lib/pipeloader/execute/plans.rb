@@ -106,6 +106,13 @@ module Pipeloader
       raise if Plans.interrupted?(e)
     end
 
+    # True if plans look up associations of some of the +value+'s records, beside what resolvers ask.
+    def links?(type, selections, node, value)
+      model = ReturnedValue.model(value) or return false
+      plain = partial(type, selections, node, model)
+      plain.is_a?(ConnectionPlan) || (plain ? plain.links? : false)
+    end
+
     # Has an association loaded by all of +records+ that would read it.
     #
     # @param reflection [ActiveRecord::Reflection::AbstractReflection]
@@ -114,6 +121,12 @@ module Pipeloader
       preload.load(ResolverFiber.current, records, asker) if preload && !in_transaction?(preload)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
+    end
+
+    # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
+    def preload(reflection)
+      known = @preloads.key?(reflection) && (@preloads[reflection].nil? || @preloads[reflection].current?)
+      known ? @preloads[reflection] : @preloads[reflection] = Analyzer.new(@operation).preload(reflection)
     end
 
     # As #load_ahead for the association that +field+ gives, if it gives one record.
@@ -145,11 +158,6 @@ module Pipeloader
     def types(selections, node) = @selections.fetch(@operation.place(selections, node), {}).keys
 
     private
-
-    def preload(reflection)
-      known = @preloads.key?(reflection) && (@preloads[reflection].nil? || @preloads[reflection].current?)
-      known ? @preloads[reflection] : @preloads[reflection] = Analyzer.new(@operation).preload(reflection)
-    end
 
     def association(*place)
       @associations.fetch(place) { @associations[place] = Analyzer.new(@operation).association(*place) }

@@ -32,16 +32,17 @@ module Pipeloader
     class << self
       # The class that adds this module to +base+, made once for each set of options.
       #
-      #: (Class, fiber_limit: Integer?, coalesce: bool) -> Class
-      def over(base, fiber_limit:, coalesce:)
+      #: (Class, fiber_limit: Integer?, coalesce: bool, forecast: bool) -> Class
+      def over(base, fiber_limit:, coalesce:, forecast: false)
         queues = base <= GraphQL::Dataloader::NullDataloader ? GraphQL::Dataloader : base
-        @classes[[base, fiber_limit, coalesce]] ||= Class.new(queues) do
+        @classes[[base, fiber_limit, coalesce, forecast]] ||= Class.new(queues) do
           include Loader
           self.default_fiber_limit = fiber_limit || base.default_fiber_limit || FIBER_LIMIT
           self.default_nonblocking = base.default_nonblocking
           # In which order the schema would work without us.
           define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
           define_method(:pipeloader_coalesces?) { coalesce }
+          define_method(:pipeloader_forecasts?) { forecast && coalesce }
           # True if jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
           # fiber goes on.
           queued = queues.instance_method(:append_job).owner.equal?(GraphQL::Dataloader)
@@ -126,6 +127,9 @@ module Pipeloader
     ensure
       Thread.current[WORK] = outer
     end
+
+    # @return [Job, Job::Several, nil] behind which the next one would be queued
+    def pipeloader_last = pipeloader_queue.last
 
     # The rest of what stands for several jobs, which this fiber is about to begin with.
     #

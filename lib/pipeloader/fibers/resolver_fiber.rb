@@ -37,6 +37,9 @@ module Pipeloader
     # @return [Flight, nil] of what it is loading
     attr_accessor :flight
 
+    # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.
+    attr_accessor :subject
+
     # The job that this fiber is at. One of an ObjectList's is made when somebody asks.
     def job = @job ||= @objects&.job(@member, @step)
 
@@ -51,6 +54,7 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
+      @subject = nil
       @jobs = @uncoalesced = 0
     end
 
@@ -162,8 +166,12 @@ module Pipeloader
 
     # Somebody is about to write: what was asked for before is read first.
     def catch_up
+      outdate
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
     end
+
+    # Somebody may have written: what has been read ahead is what was there before.
+    def outdate = @response.outdate
 
     # @return [Flight::Planned, nil] of an association that a plan is about to load
     def planned(record, name) = @run&.planned&.[](record)&.for(name)

@@ -15,7 +15,7 @@ module Pipeloader
 
         response = new
         begin
-          yield response
+          yield(response).tap { response.read_ahead&.over }
         ensure
           # None of this waits, and none of it may be left undone.
           Thread.handle_interrupt(Object => :never) { response.close }
@@ -29,6 +29,8 @@ module Pipeloader
     # The Job whose read has aborted a transaction that was open before; nil if none has, or a source's or a mere fiber's.
     attr_accessor :aborted_by
 
+    # What it has read before anybody has asked for it; nil if nothing. See the forecast room.
+    attr_accessor :read_ahead
     # Query caches that exist when the response begins, one per connection pool.
     attr_reader :query_caches
 
@@ -94,9 +96,13 @@ module Pipeloader
     def meet(adapter, depth = pinned?(adapter) ? 1 : 0)
       @transactions[adapter] ||= begin
         lock(adapter) if Fiber.current_scheduler && !adapter.lock.is_a?(::Monitor)
+        adapter.pipeloader_session.response = self if PostgreSQL.adapter?(adapter.class)
         depth
       end
     end
+
+    # Somebody may have written: what has been read ahead is what was there before.
+    def outdate = @read_ahead&.outdate
 
     # Yields the pool's connection for +fiber+ to use.
     def holding(pool, fiber, &block)

@@ -30,6 +30,9 @@ module Pipeloader
     TEXT = ActiveModel::Type::String.new
     private_constant :COMPARABLE, :CLOCK, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
 
+    # What the parameter is called that has the keys.
+    KEYS = "keys"
+
     # Keys that one statement asks for.
     MOST = 10_000
 
@@ -43,6 +46,9 @@ module Pipeloader
     private_constant :SETS, :KEPT, :NOTHING
 
     class << self
+      # True if a plan has sent a +read+.
+      def sends?(read) = (bind = read.binds.first).is_a?(ActiveModel::Attribute) && bind.name == KEYS
+
       # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
       def objection(reflection)
         objection = PlainModel.objection_to_target(reflection)
@@ -113,7 +119,7 @@ module Pipeloader
     attr_reader :projection
 
     # @return [String] the attribute by which an owner's rows are found
-    def owners_key = @reflection.chain.last.join_foreign_key.to_s
+    def owners_key = @owners_key ||= @reflection.chain.last.join_foreign_key.to_s.freeze
 
     # True if an owner without a key has no rows. Otherwise ActiveRecord may ask for those whose key IS NULL.
     def belongs_to? = (@reflection.through_reflection || @reflection).belongs_to?
@@ -142,7 +148,7 @@ module Pipeloader
 
     def read(statement, keys)
       @model.with_connection do |connection|
-        binds = [ActiveRecord::Relation::QueryAttribute.new("keys", ENCODER.encode(keys), TEXT), *statement.binds]
+        binds = [ActiveRecord::Relation::QueryAttribute.new(KEYS, ENCODER.encode(keys), TEXT), *statement.binds]
         preparable = connection.prepared_statements && statement.preparable
         by_key(@model._query_by_sql(connection, statement.sql, binds, preparable: preparable, allow_retry: true), statement.at)
       end

@@ -45,8 +45,8 @@ module Pipeloader
     #
     # @param records [Array<ActiveRecord::Base>]
     def load(fiber, records, asker)
-      owners = records.uniq(&:__id__).select { |record| unread?(record) }
-                      .map { |record| Reader.new(record, name, fiber.job, record._read_attribute(@lookup.owners_key)) }
+      ahead = fiber.response.read_ahead
+      owners = readers(records, fiber.job).reject { |owner| ahead&.holds?(owner.record, @reflection) }
       return if owners.size < Coalesced::WORTH
 
       announced(owners, fiber.loader.pipeloader_run) { call(fiber, owners, asker) }
@@ -56,8 +56,21 @@ module Pipeloader
     # Reads for all of +owners+.
     #
     # @param owners [Array<AssociationRequest>]
-    def call(fiber, owners, asker = @asker)
-      found = fiber.look_up([[@lookup, owners.filter_map(&:key).uniq, asker]]).first.value
+    def call(fiber, owners, asker = @asker) = fill(owners, fiber.look_up([wanted(owners, asker)]).first.value)
+
+    # @return [Array<Reader>] those of +records+ that would each read it, with the keys as they are now
+    def readers(records, job)
+      records.uniq(&:__id__).select { |record| unread?(record) }
+             .map { |record| Reader.new(record, name, job, record._read_attribute(@lookup.owners_key).dup) }
+    end
+
+    # @return [Array(Lookup, Array, Asker)] with the keys of +owners+
+    def wanted(owners, asker) = [@lookup, owners.filter_map(&:key).uniq, asker]
+
+    # Makes the records of all of +owners+.
+    #
+    # @param found [Hash{Object => RecordLookup::Found}]
+    def fill(owners, found)
       rows = owners.map { |owner| found[owner.key]&.take || NONE }
       records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
       owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }

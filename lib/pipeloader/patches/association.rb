@@ -17,7 +17,7 @@ module Pipeloader
 
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded
+        return super if fiber.nil? || @loaded || ReadAhead.holds?(self, fiber)
 
         Flight.over(self, fiber) { super }
       end
@@ -27,7 +27,9 @@ module Pipeloader
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || options[:async] || violates_strict_loading?
 
-        pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super }
+        ReadAhead.association(self, fiber) do
+          Flight.over(self, fiber) { pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super } }
+        end
       end
 
       # True if it is read by a relation of its own, and not by a statement that all owners have in common.
@@ -35,9 +37,23 @@ module Pipeloader
 
       # As load_target, when it has found +records+.
       def pipeloader_load(records, dynamic = pipeloader_dynamic?)
-        records.each { |record| dynamic ? pipeloader_take_over(record) : pipeloader_take(record) }
-        @target = pipeloader_target(records)
+        @target = pipeloader_target(pipeloader_adopt(records, dynamic))
         loaded!
+      end
+
+      # As find_target, when it has found +records+.
+      def pipeloader_adopt(records, dynamic = pipeloader_dynamic?)
+        records.each { |record| dynamic ? pipeloader_take_over(record) : pipeloader_take(record) }
+      end
+
+      # @return [Array(AssociationRead, ConnectionPool), nil] what it would read by its owner's keys, and where; nil where more
+      #   than these decides what is asked for
+      def pipeloader_read(fiber)
+        pool = klass.connection_pool
+        query = AssociationQuery.of(klass, reflection)
+        read = query.known_read_for(self) ||
+               fiber.response.holding(pool, fiber) { |connection| query.read_for(self, connection, nil) }
+        [read, pool] if read
       end
 
       def scope
@@ -134,7 +150,7 @@ module Pipeloader
     module CollectionAssociation
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded
+        return super if fiber.nil? || @loaded || ReadAhead.holds?(self, fiber)
 
         Flight.over(self, fiber) { super }
       end

@@ -45,6 +45,9 @@ module Pipeloader
         deadline && [deadline - now, 0].max
       end
 
+      # Who was waited for may have written.
+      def self.waited = Thread.current[ResolverFiber::KEY]&.outdate
+
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
       module Synchronized
@@ -103,6 +106,8 @@ module Pipeloader
             mutex.lock
           end
           others_went_on || signals != @pipeloader_signals ? self : super
+        ensure
+          Locks.waited
         end
 
         def signal
@@ -121,6 +126,8 @@ module Pipeloader
         def pop(non_block = false, timeout: nil)
           left = non_block ? timeout : Locks.give_way(timeout) { empty? && !closed? }
           left ? super(non_block, timeout: left) : super(non_block)
+        ensure
+          Locks.waited
         end
 
         alias shift pop
@@ -131,6 +138,8 @@ module Pipeloader
         def push(object, non_block = false, timeout: nil)
           left = non_block ? timeout : Locks.give_way(timeout) { size >= max && !closed? }
           left ? super(object, non_block, timeout: left) : super(object, non_block)
+        ensure
+          Locks.waited
         end
 
         alias enq push
@@ -146,11 +155,15 @@ module Pipeloader
         def join(limit = nil)
           left = pipeloader_ends?(limit) ? limit : Locks.give_way(limit) { alive? }
           left ? super(left) : super()
+        ensure
+          Locks.waited
         end
 
         def value
           Locks.give_way { alive? } unless pipeloader_ends?
           super
+        ensure
+          Locks.waited
         end
 
         private

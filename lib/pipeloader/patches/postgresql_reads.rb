@@ -85,6 +85,11 @@ module Pipeloader
         end
       end
 
+      # @return [Read] that nobody has asked for yet
+      def pipeloader_read_ahead(sql, name, params, preparable)
+        pipeloader_read(sql, name, params, params, preparable, true, true)
+      end
+
       # @return [Array] its SQL, its binds, and whether it may be prepared and sent twice
       def pipeloader_sql_of(relation) = to_sql_and_binds(relation.arel)
 
@@ -102,14 +107,19 @@ module Pipeloader
 
           pipeloader_replay(Replay.new(read), allow_retry, materialize_transactions, &block)
         else
-          # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
-          pipeloader_catch_up(@pipeloader_session&.sending? ? nil : fiber) if materialize_transactions
           lone = LoneRead::Connection.new if fiber&.delivery&.lone?
           return pipeloader_replay(lone, allow_retry, materialize_transactions, &block) if lone
 
-          pipeloader_host_with_raw_connection(
-            allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
-          )
+          # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
+          own = @pipeloader_session&.sending? || !materialize_transactions
+          pipeloader_catch_up(own ? nil : fiber) if materialize_transactions
+          begin
+            pipeloader_host_with_raw_connection(
+              allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
+            )
+          ensure
+            @pipeloader_session&.response&.outdate unless own
+          end
         end
       end
 

@@ -10,6 +10,7 @@ module Pipeloader
     module QueryCacheStore
       # Where it is off, a `cache` block has ended, perhaps a sibling's: what another one has asked for is as good as it was.
       def clear
+        Thread.current[ResolverFiber::KEY]&.outdate # whoever reloads wants to know what is there now
         pipeloader_outdate if @enabled
         super
       end

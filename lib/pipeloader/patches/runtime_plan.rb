@@ -13,14 +13,15 @@ module Pipeloader
                          arguments, result_name, selection_result, was_scoped, runtime_state)
         if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
           ResolverFiber.current&.settle
-          return super unless (plans = pipeloader_plans)
+          if pipeloader_plans
+            tree = pipeloader_plans.grow(value, current_type, next_selections, ast_node, context) ||
+                   pipeloader_plans.grow_things(value, current_type, next_selections, ast_node, context)
+            return set_result(selection_result, result_name, tree, false, is_non_null) if tree
 
-          tree = plans.grow(value, current_type, next_selections, ast_node, context) ||
-                 plans.grow_things(value, current_type, next_selections, ast_node, context)
-          return set_result(selection_result, result_name, tree, false, is_non_null) if tree
-
-          value, place = pipeloader_place(value, current_type, field, ast_node, next_selections, arguments)
-          return @pipeloader_object_lists.fill(place, selection_result, result_name, value) if place
+            value, place = pipeloader_place(value, current_type, field, ast_node, next_selections, arguments)
+            return @pipeloader_object_lists.fill(place, selection_result, result_name, value) if place
+          end
+          value = pipeloader_list(value, current_type, next_selections, ast_node)
         end
         super
       end
@@ -28,8 +29,10 @@ module Pipeloader
       # A target is for selections that the application's directives have split.
       def evaluate_selections(fields, result, target, runtime_state)
         partial = pipeloader_partial(result) if target.nil? && !result.graphql_is_eager && !fields.key?(:graphql_directives)
-        return super unless partial
-
+        unless partial
+          pipeloader_come_alone(result)
+          return super
+        end
         return pipeloader_evaluate_page(partial, fields, result) if partial.is_a?(ConnectionPlan)
 
         @pipeloader_object_lists.go_on(partial, result, fields)
@@ -37,6 +40,9 @@ module Pipeloader
 
       # Notes what is selected of records that this runtime doesn't see. See RuntimeProjection.
       def pipeloader_expect(_records, _type, _selections, _node) = nil
+
+      # Records are about to be gone on with.
+      def pipeloader_read_ahead(records, selections, node) = ReadAhead.come(records, selections, node, @query)
 
       # An object that an ObjectList goes on with, and a field of it that is a ResolverCall. See RuntimeWitness.
       def pipeloader_makes(_result) = nil
@@ -64,6 +70,28 @@ module Pipeloader
 
         records = ReturnedValue.list(value)
         records.is_a?(Array) && place.takes?(records) ? [records, place] : [records || value]
+      end
+
+      # A list that graphql-ruby goes through: a relation is read first, where reads are forecast.
+      #
+      # @return the value, or what is to be in its place
+      def pipeloader_list(value, type, selections, node)
+        return value unless TypeWrappers.nullable(type).list? && ReadAhead.awaits?(@query)
+
+        list = ReturnedValue.list(value) if ActiveRecord::Relation === value
+        return list if list.is_a?(ReturnedValue::Unloaded)
+
+        links = pipeloader_plans&.links?(TypeWrappers.item(type), selections, node, value)
+        pipeloader_read_ahead(links ? [] : [value], selections, node)
+        value
+      end
+
+      # One that isn't of a list: those have come together.
+      def pipeloader_come_alone(result)
+        object = result.graphql_application_value
+        return unless object.is_a?(GraphQL::Schema::Object) && result.graphql_result_name.is_a?(String)
+
+        pipeloader_read_ahead([object.object], result.graphql_selections, result.ast_node)
       end
 
       # The page is read while what isn't plain of its connection goes on. Each field keeps its place among the others.

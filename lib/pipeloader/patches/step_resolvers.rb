@@ -12,7 +12,10 @@ module Pipeloader
     module StepResolvers
       def build_results
         fiber = ResolverFiber.current
-        pipeloader_load(fiber) if fiber && @field_results.size > 1 && @field_definition.type.list? && @post_processors.nil?
+        if fiber && @post_processors.nil?
+          pipeloader_load(fiber) if @field_definition.type.list? && (@field_results.size > 1 || pipeloader_awaits?)
+          pipeloader_read_ahead if @field_definition.type.unwrap.kind.composite?
+        end
         super
       end
 
@@ -44,6 +47,18 @@ module Pipeloader
 
       private
 
+      def pipeloader_awaits? = ReadAhead.awaits?(@selections_step.query)
+
+      # Plans of the objects' associations are in a later level than what is read ahead here: so not both.
+      def pipeloader_read_ahead
+        return unless pipeloader_awaits?
+
+        selections, query = pipeloader_selections, @selections_step.query
+        one = @field_results.find { |value| ReturnedValue.model(value) }
+        links = Plans.of(query)&.links?(TypeWrappers.item(@field_definition.type), selections, @ast_node, one)
+        ReadAhead.come(links ? [] : @field_results, selections, @ast_node, query)
+      end
+
       def pipeloader_load(fiber)
         unloaded = @field_results.each_index.select do |index|
           ActiveRecord::Relation === @field_results[index] && !@field_results[index].loaded?
@@ -71,6 +86,8 @@ module Pipeloader
       def resolve_batch(objects, context, args_hash)
         fiber = ResolverFiber.current
         return super unless fiber
+
+        fiber.subject = objects.first
         if @field_definition.execution_mode == :resolver_class && fiber.loader.pipeloader_depth_first?
           return pipeloader_resolvers(fiber) { super }
         end
@@ -117,6 +134,7 @@ module Pipeloader
       end
 
       def pipeloader_call(object, arguments)
+        ResolverFiber.current.subject = object
         object.public_send(@field_definition.execution_mode_key, **arguments)
       rescue GraphQL::ExecutionError => e
         e

@@ -13,6 +13,9 @@ module Pipeloader
     module Timeout
       def timeout(seconds, error = nil, message = nil, &block)
         Pipeloader.without_parking { super }
+      ensure
+        # Net::HTTP, for one, connects inside: what it has called may have written.
+        ResolverFiber.current&.outdate
       end
     end
   end

@@ -81,6 +81,9 @@ module Pipeloader
     # Made by Plans.of when they are first asked for.
     attr_accessor :plans
 
+    # Made by Forecasts.of when they are first asked for.
+    attr_accessor :forecasts
+
     # @return [Demands, nil] nil where no record is narrowed
     def demands
       @demands ||= Demands.new(self) if @schema.pipeloader_narrows_any?

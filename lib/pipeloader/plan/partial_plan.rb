@@ -38,6 +38,9 @@ module Pipeloader
 
     def wraps? = @wraps
 
+    # True if it has associations.
+    def links? = @links.any?
+
     # @return [Link, Preload, nil]
     def link(key) = @links[key]
 
@@ -48,7 +51,9 @@ module Pipeloader
     def plain?(key) = @columns.key?(key)
 
     # True if all models are as they were, as Plan#current?.
-    def current? = !record? || (@model.attribute_types.equal?(@types) && @links.all? { |_, link| link.current? })
+    def current?
+      !record? || (@model.attribute_types.equal?(@types) && (@links.empty? || @links.each_value.all?(&:current?)))
+    end
 
     # True if it's of records, and not of other things.
     def record? = @model < ActiveRecord::Base

@@ -44,7 +44,8 @@ module Pipeloader
 
     # True if all models are as they were.
     def current?
-      (@types.nil? || @model.attribute_types.equal?(@types)) && [@plan, @partial].all? { |it| it.nil? || it.current? }
+      (@types.nil? || @model.attribute_types.equal?(@types)) && (@plan.nil? || @plan.current?) &&
+        (@partial.nil? || @partial.current?)
     end
 
     # @return [Plan, nil] nil if any field isn't plain

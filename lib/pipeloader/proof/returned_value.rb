@@ -77,6 +77,13 @@ module Pipeloader
         Unloaded.new(e)
       end
 
+      # @return [Array] what is in a list that needn't be read
+      def records(value)
+        return value if Array === value && value.instance_of?(Array)
+
+        ActiveRecord::Relation === value && plain?(value) && value.loaded? ? value.records : []
+      end
+
       # An association's records as they are now: a later field may add to them.
       #
       # @return [ActiveRecord::Relation, Array]

@@ -55,17 +55,17 @@ module Pipeloader
     # @param projection [Projection, nil] of the rows; nil for whole ones
     # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do
     def read_for(association, connection, projection)
-      return unless @readable && !@klass.current_scope && !@klass.global_current_scope
-      return unless PostgreSQL.adapter?(connection.class) && connection.prepared_statements
+      return unless asks? && PostgreSQL.adapter?(connection.class) && connection.prepared_statements
 
       scopes = scopes_of(association)
-      reads = @reads[projection] ||= {}
-      known = reads[scopes.hash]
-      return known.last if known && known.first == scopes
-
-      relation = AssociationQuery.relation(association) { ActiveRecord::StatementCache::Substitute.new }
-      keep(reads, scopes, AssociationRead.of(relation, connection, projection, dynamic: !scopes.nil?))
+      known(projection, scopes) do |reads|
+        relation = AssociationQuery.relation(association) { ActiveRecord::StatementCache::Substitute.new }
+        keep(reads, scopes, AssociationRead.of(relation, connection, projection, dynamic: !scopes.nil?))
+      end
     end
+
+    # As #read_for, without a connection: nil, too, where it has yet to be built.
+    def known_read_for(association) = (known(nil, scopes_of(association)) { nil } if asks?)
 
     # Values for what was left open.
     def keys_of(owner)
@@ -75,6 +75,16 @@ module Pipeloader
     end
 
     private
+
+    # True if no block says more than the owner's keys do.
+    def asks? = @readable && !@klass.current_scope && !@klass.global_current_scope
+
+    # @yieldparam [Hash] of the projection's reads, which has none for these scopes
+    def known(projection, scopes)
+      reads = @reads[projection] ||= {}
+      kept = reads[scopes.hash]
+      kept && kept.first == scopes ? kept.last : yield(reads)
+    end
 
     def depends_on_keys?
       return false if @reflection.options[:disable_joins]
@@ -93,7 +103,7 @@ module Pipeloader
     # The models that a :through association leads through, and its source's.
     def links = [*@reflection.chain.map(&:klass), @reflection.source_reflection.active_record]
 
-    def default_scopes?(model) = model.default_scopes.any? || model.respond_to?(:default_scope)
+    def default_scopes?(model) = model.default_scopes.any? || model.singleton_class.public_method_defined?(:default_scope)
 
     # @return [Array, nil] all that a relation would be built of; nil where ActiveRecord keeps one statement for all
     def scopes_of(association)

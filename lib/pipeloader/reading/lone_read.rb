@@ -27,6 +27,15 @@ module Pipeloader
       #
       # @yieldreturn [ActiveRecord::Result]
       def answer(read, fiber, &)
+        ahead = fiber.response.read_ahead
+        return ask(read, fiber, &) unless ahead
+
+        ahead.around(read, fiber) { ahead.deliver(read, fiber) ? fiber.delivery.of(read, &) : ask(read, fiber, &) }
+      end
+
+      private
+
+      def ask(read, fiber, &)
         if lone?(read, fiber)
           result = send_off(read, fiber, &)
           return result if result
@@ -34,8 +43,6 @@ module Pipeloader
         fiber.park(read)
         fiber.delivery.of(read, &)
       end
-
-      private
 
       # ActiveRecord would prepare a new statement by a round trip of its own, a burst doesn't; and what a transaction or a time
       # limit ends is a burst's to tell.

@@ -31,7 +31,7 @@ module Pipeloader
       KNOWN.fetch(sql) { KNOWN[sql] = !IMPURE.match?(sql) }
     end
 
-    attr_reader :adapter, :sql, :name, :binds, :params, :preparable, :enqueued_at, :cached_as_of
+    attr_reader :adapter, :text, :sql, :name, :binds, :params, :preparable, :enqueued_at, :cached_as_of
 
     # The Job that asked for it; nil for a source's fetch.
     attr_accessor :job
@@ -102,10 +102,8 @@ module Pipeloader
       @outcome = :withdrawn
     end
 
-    # @return [Statement, nil] nil where the connection itself failed
-    def statement
-      @outcome unless @outcome.is_a?(Exception)
-    end
+    # @return [Statement, nil] nil where the connection itself failed, or nobody waits for it any more
+    def statement = (@outcome if @outcome.is_a?(Statement))
 
     # @return [Exception, nil] a fresh one each time, since fibers may raise it side by side: where it happened, and below that
     #   where the read was asked for

@@ -9,6 +9,7 @@ module Pipeloader
   #       author: compiled
   #         name: compiled
   #     burst 1: SELECT "posts".* FROM "posts"
+  #     read ahead: Post.author ×25
   #
   # A field that brings objects is compiled where a plan has written all of these; any other, where graphql-ruby has resolved it
   # for no object. Both is seen while the query is executed, and not concluded. Members of unions and interfaces are told of one
@@ -33,21 +34,26 @@ module Pipeloader
         raise ArgumentError, "explain executes what it explains, and this is a #{kind}" unless kind.nil? || kind == "query"
 
         witness = Witness.watch(query)
-        new(query, witness, bursts_of { query.result })
+        ahead = []
+        bursts = heard(ReadAhead::EVENT, ->(payload) { ahead.concat(payload[:reads].to_a) }) { bursts_of { query.result } }
+        new(query, witness, bursts, ahead)
       end
 
       private
 
       # Those of this thread, as the first response of a request would send them: nothing is in the query cache.
       def bursts_of(&)
-        thread = Thread.current
         bursts = []
-        taken = lambda do |*, payload|
-          bursts << payload[:reads].map(&:sql).tally.to_a if Thread.current.equal?(thread)
-        end
         ActiveRecord::Base.connection_handler.each_connection_pool(&:clear_query_cache)
-        ActiveSupport::Notifications.subscribed(taken, "burst.pipeloader", &)
+        heard(Burst::EVENT, ->(payload) { bursts << payload[:reads].map(&:sql).tally.to_a }, &)
         bursts
+      end
+
+      # Yields while +listener+ is told of this thread's events.
+      def heard(event, listener, &)
+        thread = Thread.current
+        told = ->(*, payload) { listener.call(payload) if Thread.current.equal?(thread) }
+        ActiveSupport::Notifications.subscribed(told, event, &)
       end
     end
 
@@ -59,8 +65,10 @@ module Pipeloader
 
     # @param witness [Witness] that has seen the execution
     # @param bursts [Array<Array(String, Integer)>] SQL, and how many reads asked for it
-    def initialize(query, witness, bursts)
+    # @param ahead [Array<Array(String, Hash)>] as ReadAhead's event has them: associations that were read ahead
+    def initialize(query, witness, bursts, ahead)
       @query = query
+      @ahead = ahead
       @witness = witness
       @bursts = bursts
       result = query.result.to_h
@@ -73,12 +81,13 @@ module Pipeloader
 
     # As a Hash, for tools.
     #
-    #     {fields: [{key: "posts", field: "Query.posts", compiled: false, reason: "…", fields: […]}], bursts: [[["SELECT …", 1]]]}
-    def to_h = { fields: fields, bursts: @bursts, **(@errors ? { errors: @errors } : {}) }
+    #     {fields: [{key: "posts", field: "Query.posts", compiled: false, reason: "…", fields: […]}], bursts: [[["SELECT …", 1]]],
+    #      ahead: {"Post.author" => {owners: 25, asked: 25}}}
+    def to_h = { fields: fields, bursts: @bursts, ahead: @ahead.to_h, **(@errors ? { errors: @errors } : {}) }
 
     def to_s
       errors = Array(@errors).map { |error| "error: #{error["message"]}" }
-      [*fields.flat_map { |field| lines(field, 0) }, *burst_lines, *errors].join("\n")
+      [*fields.flat_map { |field| lines(field, 0) }, *burst_lines, *ahead_lines, *errors].join("\n")
     end
 
     private
@@ -192,6 +201,8 @@ module Pipeloader
         statements.map { |sql, reads| "burst #{number}: #{sql.squish}#{" (×#{reads})" if reads > 1}" }
       end
     end
+
+    def ahead_lines = @ahead.map { |name, count| "read ahead: #{Tally.told(name, **count)}" }
 
     # @param name [String] its key, or where there are fields of several types, "Post.title"
     def lines(field, depth, name = field[:key])

@@ -31,6 +31,17 @@ module Pipeloader
     end
     subscribe_log_level :projection_miss, :debug
 
+    # One line per response for which something was read before resolvers asked for it:
+    #
+    #     Forecast  Comment.commenter ×53, Post.author ×25 (2 not asked for)
+    def forecast(event)
+      debug do
+        associations = event.payload[:reads].map { |name, count| Tally.told(name, **count) }
+        "  #{color("Forecast", MAGENTA, bold: true)}  #{associations.join(", ")}"
+      end
+    end
+    subscribe_log_level :forecast, :debug
+
     private
 
     def count(number, word) = "#{number} #{word}#{"s" unless number == 1}"

@@ -18,6 +18,7 @@ module Pipeloader
       @adapter = adapter
       @gathering = [] # Bursts in the order of their levels; one that was interrupted still has reads to send
       @sending = false
+      @response = nil
       reset
     end
 
@@ -40,6 +41,7 @@ module Pipeloader
 
     # +response+ has ended by an exception: its gathered reads are never sent.
     def abandon(response)
+      @response = nil if @response.equal?(response)
       @gathering.reject! { |burst| burst.response.equal?(response) }
     end
 
@@ -74,6 +76,9 @@ module Pipeloader
     ensure
       @sending = outer
     end
+
+    # The Response that uses the connection, if any.
+    attr_accessor :response
 
     # Pipeloader ended a transaction of the caller's: by a cancel request, or with the connection.
     attr_accessor :cut_short

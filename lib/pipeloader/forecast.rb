@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+# What resolvers will ask for, as far as earlier executions of the same document have shown, is read before they begin.
+#
+# In: records that a field has brought. Out: the records of their associations, held until somebody asks for them.
+# Called by: the patches of graphql-ruby's engines where records come, and of ActiveRecord's associations where one is read.
+
+require "pipeloader/forecast/record_attributes"
+require "pipeloader/forecast/trust"
+require "pipeloader/forecast/question"
+require "pipeloader/forecast/questions"
+require "pipeloader/forecast/forecast"
+require "pipeloader/forecast/forecasts"
+require "pipeloader/forecast/observation"
+require "pipeloader/forecast/ahead"
+require "pipeloader/forecast/inquiry"
+require "pipeloader/forecast/tally"
+require "pipeloader/forecast/wave"
+require "pipeloader/forecast/line"
+require "pipeloader/forecast/read_ahead"

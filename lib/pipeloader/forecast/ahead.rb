@@ -1,0 +1,69 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One association that is read ahead for some records.
+  class Ahead
+    attr_reader :forecast
+
+    # @return [Array<Preload::Reader>] the records for which it is read
+    attr_reader :readers
+
+    # @return [Array<Preload::Reader>] those for which it has been, with what there is
+    attr_reader :read
+
+    alias inspect to_s
+
+    class << self
+      # @return [Ahead, nil] nil where nobody would read it, or not by what we know
+      def of(forecast, records, fiber)
+        preload = forecast.preload
+        return if preload.nil? || preload.databases.any? { |model| model.connection_pool.active_connection?&.transaction_open? }
+
+        readers = preload.readers(records, fiber.job)
+        return if readers.empty? || (asked = asked(forecast.reflection, readers.first.record, fiber)).nil?
+
+        new(forecast, preload, readers, asked)
+      end
+
+      private
+
+      # A scope may raise, when it is asked outside of the block that its resolver calls it in.
+      def asked(reflection, record, fiber)
+        reflection.association_class.new(record, reflection).pipeloader_read(fiber)
+      rescue StandardError => e
+        raise Coercion.verdict(e) { reflection.association_class.new(record, reflection).pipeloader_read(fiber) }
+      end
+    end
+
+    # @param asked [Array(AssociationRead, ActiveRecord::ConnectionAdapters::ConnectionPool)] what ActiveRecord would ask now, and
+    #   of which database
+    def initialize(forecast, preload, readers, asked)
+      @forecast = forecast
+      @preload = preload
+      @readers = readers
+      @asked = asked
+      @read = []
+    end
+
+    # @return [Array(Lookup, Array, Asker)]
+    def wanted = @preload.wanted(@readers, @forecast.asker)
+
+    # Makes what has been read.
+    #
+    # @param outcome [Outcome] of the look-up
+    def fill(outcome)
+      return if outcome.error && !Plans.interrupted?(outcome.error) # whoever asks for it meets it
+
+      @preload.fill(@readers, outcome.value)
+      @read = @readers
+    end
+
+    # See AssociationRead.
+    def dynamic? = @asked.first.dynamic?
+
+    # True if what has been read for +reader+ is what +association+ would read now.
+    def answers?(association, reader, fiber)
+      association.owner._read_attribute(@preload.lookup.owners_key) == reader.key && association.pipeloader_read(fiber) == @asked
+    end
+  end
+end

@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The Forecasts of one Operation, by places of the document.
+  class Forecasts
+    # Bytes that a place takes, as estimated.
+    BYTES = 1_500
+    # Executions between two that are observed, once an operation is well known.
+    SELDOM = 1_000
+    private_constant :BYTES, :SELDOM
+
+    # @param query [GraphQL::Query]
+    # @return [Forecasts, nil] nil where nothing is to be read ahead
+    def self.of(query)
+      operation = Operation.of(query)
+      return unless operation&.schema&.pipeloader_options&.fetch(:forecast)
+
+      operation.forecasts ||= new(operation)
+    end
+
+    attr_reader :operation
+
+    alias inspect to_s
+
+    #: (Operation) -> void
+    def initialize(operation)
+      @operation = operation
+      @places = {} # {place => Forecast}
+      @executions = 0
+      @last = nil
+    end
+
+    # To be called when +query+ begins to read, as often as one likes.
+    #
+    # @return [Boolean] whether it is to be observed: the second execution, the fourth, the eighth, and now and then
+    def observe?(query)
+      @executions += 1 unless @last == (@last = query.__id__)
+      count = @executions
+      count > 1 && ((count & (count - 1)).zero? || (count % SELDOM).zero?)
+    end
+
+    # True if anything was ever learned.
+    def any? = @places.any?
+
+    # @param selections [Array<GraphQL::Language::Nodes::AbstractNode>] below the field +node+
+    # @return [Forecast, nil] of the records that come there
+    def at(selections, node) = @places[@operation.place(selections, node)]
+
+    # @return [Forecast] as #at
+    def begin_at(selections, node)
+      @places[@operation.place(selections, node)] ||= Forecast.new(self).tap { @operation.grow(BYTES) }
+    end
+
+    # @return [Preload, nil] as Forecast's
+    def preload(reflection) = Plans.for(@operation).preload(reflection)
+  end
+end

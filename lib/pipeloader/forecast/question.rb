@@ -1,0 +1,116 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A read that code of the application's sends for each record of a place: its SQL, and where each of its parameters comes from.
+  #
+  #     Comment.where(commenter_id: object.id).count      # "… WHERE \"comments\".\"commenter_id\" = $1", [the record's id]
+  class Question
+    include Trust
+
+    KEY = /\Aid\z|_id\z/
+    LIMITS = %w[LIMIT OFFSET].freeze
+
+    # What one record's code has asked, of which nothing else is kept.
+    #
+    # limits: of each parameter, whether it is one of LIMIT or OFFSET. rows: the first ones of the answer
+    Ask = Struct.new(:text, :name, :params, :limits, :preparable, :pool, :rows, :asker) do
+      def self.of(read, rows)
+        limits = read.binds.map { |bind| bind.is_a?(ActiveModel::Attribute) && LIMITS.include?(bind.name) }
+        new(read.text, read.name, read.params, limits, read.preparable, read.adapter.pool, rows.first(ROWS), Asker.current)
+      end
+    end
+
+    # Where a parameter comes from: it is always the same, an attribute of the record, or in the answer to another question.
+    Constant = Struct.new(:value) do
+      def of(_record, _answers) = value
+    end
+    Attribute = Struct.new(:name) do
+      def of(record, _answers) = RecordAttributes.of(record)[name].value
+    end
+    Cell = Struct.new(:question, :row, :column) do
+      def of(_record, answers) = answers[question]&.dig(row, column)
+    end
+    # Records that are looked at, and rows of an answer.
+    SAMPLE = 30
+    ROWS = 5
+    NONE = {}.freeze
+    private_constant :Constant, :Attribute, :Cell, :KEY, :LIMITS, :SAMPLE, :ROWS, :NONE
+
+    # @return [String] what events call it
+    def name = @ask.name || "SQL"
+
+    # The database that is read.
+    def pool = @ask.pool
+
+    alias inspect to_s
+
+    def initialize
+      @candidates = nil # for each parameter, where it may come from
+    end
+
+    # @param asked [Hash{ActiveRecord::Base => Hash{Question => Ask}}] what was asked for each record, in that order
+    # @param records [Array<ActiveRecord::Base>] of the place
+    def observe(asked, records)
+      with, without = records.partition { |record| asked[record]&.key?(self) }
+      return learn(false) if with.empty?
+
+      @ask = asked[with.first][self].dup.tap { |ask| ask.rows = nil }
+      @asker = @ask.asker
+      narrow(with.first(SAMPLE).map { |record| candidates(record, asked[record]) })
+      learn(@sources.all? && without.all? { |record| unable?(record, asked[record]) })
+    end
+
+    # @param answers [Hash{Question => Array<Array>}] that are there, of this record
+    # @return [Array, nil] the parameters; nil where they aren't known (as yet)
+    def params(record, answers)
+      params = @sources.map { |source| source.of(record, answers) }
+      params if params.each_with_index.all? { |param, index| param.instance_of?(@ask.params[index].class) }
+    end
+
+    # @param connection [ActiveRecord::ConnectionAdapters::PostgreSQLAdapter]
+    # @return [Read] as ActiveRecord would ask for it
+    def read(params, connection)
+      asker.read { connection.pipeloader_read_ahead(@ask.text, @ask.name, params, @ask.preparable) }
+    end
+
+    private
+
+    # @return [Array<Array>] for each parameter
+    def candidates(record, asks)
+      earlier = asks.take_while { |question, _| !question.equal?(self) }
+      asks[self].params.map do |value|
+        next [Constant.new(value)] unless value.is_a?(Integer) || value.is_a?(String)
+
+        [*attributes(record, value), *cells(earlier, value), Constant.new(value)]
+      end
+    end
+
+    def attributes(record, value)
+      all = RecordAttributes.of(record)
+      names = all.keys.select { |name| AssociationRead.constant_type?(all[name]) && all[name].value.eql?(value) }
+      names.partition { |name| KEY.match?(name) }.flatten(1).map { |name| Attribute.new(name) }
+    end
+
+    def cells(earlier, value)
+      earlier.flat_map do |question, ask|
+        ask.rows.each_with_index.flat_map do |row, at|
+          row.each_index.select { |column| row[column].eql?(value) }.map { |column| Cell.new(question, at, column) }
+        end
+      end
+    end
+
+    # What holds for all of them, and has held before.
+    def narrow(found)
+      now = found.transpose.map { |all| all.inject(:&) }
+      known = @candidates&.zip(now)&.map { |before, all| before & all }
+      @candidates = known.nil? || known.any?(&:empty?) ? now : known
+      @sources = @candidates.each_with_index.map { |all, index| @ask.limits[index] ? all.last : all.first }
+    end
+
+    # True if a +record+ lacks what it would ask by.
+    def unable?(record, asks)
+      answers = asks ? asks.transform_values(&:rows) : NONE
+      @sources.any? { |source| source.of(record, answers).nil? }
+    end
+  end
+end

@@ -1,0 +1,213 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What one response has read before anybody has asked for it. It is handed over once, to code that asks for exactly that.
+  # Whatever is written outdates all of it.
+  class ReadAhead
+    EVENT = "forecast.pipeloader"
+
+    # From how many reads on it pays, and how many times in a row one waits for what the next is asked by.
+    WORTH = 2
+    DEEP = 5
+    NONE = [].freeze
+    private_constant :WORTH, :DEEP, :NONE
+
+    class << self
+      # Takes note of records that a field has brought, and reads what resolvers are expected to ask them for.
+      #
+      # @param values [Array] records, Arrays of them, relations that are loaded, or other things
+      # @param selections [Array<GraphQL::Language::Nodes::AbstractNode>] below the field +node+
+      def come(values, selections, node, query)
+        fiber = ResolverFiber.current
+        of(fiber)&.come(values, selections, node, query, fiber)
+      end
+
+      # True if lists of a +query+ are to be read before they come.
+      def awaits?(query) = of(ResolverFiber.current)&.awaits?(query) || false
+
+      # True if there is something for an +association+ that nobody is loading: nobody has to wait for it.
+      def holds?(association, fiber)
+        ahead = fiber.response.read_ahead
+        !ahead.nil? && ahead.holds?(association.owner, association.reflection) &&
+          association.instance_variable_get(:@pipeloader_flight).nil?
+      end
+
+      # @yieldreturn [Array<ActiveRecord::Base>] as ActiveRecord finds them
+      # @return [Array<ActiveRecord::Base>] the association's records
+      def association(association, fiber, &)
+        ahead = fiber.response.read_ahead
+        ahead ? ahead.association(association, fiber, &) : yield
+      end
+
+      private
+
+      def of(fiber) = ((fiber.response.read_ahead ||= new) if fiber&.coalesces? && fiber.loader.pipeloader_forecasts?)
+    end
+
+    alias inspect to_s
+
+    def initialize
+      @forecasts = {}.compare_by_identity # {query => Forecasts; nil where nothing is read ahead, or learned}
+      @observed = nil # {Forecasts => true}
+      @observation = nil
+      @held = {}.compare_by_identity # {record => {reflection => [Ahead, Preload::Reader]}}
+      @answers = {} # {[SQL, parameters] => [Inquiry::Item]}
+      @begun = {}.compare_by_identity # {record => {Question => its answer's rows}}
+      @line = Line.new
+      @version = 0 # how often it was outdated
+      @tally = Tally.new
+    end
+
+    # See ReadAhead.come.
+    def come(values, selections, node, query, fiber)
+      forecast = forecast(selections, node, query)
+      records = forecast ? records_of(values) : NONE
+      @observation&.came(records, forecast) if records.any?
+      expects = records.any? && forecast.expects? && fiber.job&.time_limit.nil?
+      return unless (expects || @line.any?) && fiber.parks? && fiber.at_rest?
+
+      @line.in_turn(fiber, expects) { read([[forecast, records]], fiber) }
+    end
+
+    # See ReadAhead.awaits?.
+    def awaits?(query) = !forecasts(query).nil?
+
+    # See ReadAhead.association.
+    def association(association, fiber, &block)
+      return take(association, fiber) || yield unless @observation
+
+      @observation.association(association, fiber) { take(association, fiber) || block.call }
+    end
+
+    # True if the association of a +record+ has been read.
+    def holds?(record, reflection) = @held[record]&.key?(reflection) || false
+
+    # Yields for a +read+ to be answered.
+    #
+    # @yieldreturn [ActiveRecord::Result]
+    def around(read, fiber)
+      outdate unless read.pure?
+      result = yield
+      outdate unless read.pure? # something may have been read along with it
+      @observation&.answered(read, result, fiber)
+      result
+    end
+
+    # Answers a +read+ that is about to be sent, if it has been.
+    #
+    # @return [Boolean] whether it has
+    def deliver(read, fiber)
+      return false if @answers.empty? || !hands_over?(fiber) || read.adapter.transaction_open?
+
+      item = @answers[[read.text, read.params]]&.shift
+      return false unless item && item.read.adapter.equal?(read.adapter)
+
+      @tally.asked(item.question)
+      read.deliver(item.read.statement, item.read.position)
+      true
+    end
+
+    # Something was written, or may have been.
+    def outdate
+      @version += 1
+      @held.clear
+      @answers.clear
+    end
+
+    # The response has ended, and not by an exception.
+    def over
+      @tally.judge
+      @observation&.learn
+      return unless @tally.any? && ActiveSupport::Notifications.notifier.listening?(EVENT)
+
+      unasked = @held.each_value.sum { |held| held.each_value.sum { |_, reader| reader.records.size } }
+      ActiveSupport::Notifications.instrument(EVENT, reads: @tally.to_h, unasked_records: unasked)
+    end
+
+    private
+
+    # @return [Forecasts, nil] nil where nothing is read ahead, or learned
+    def forecasts(query) = @forecasts.fetch(query) { @forecasts[query] = begin_with(query) }
+
+    def begin_with(query)
+      forecasts = Forecasts.of(query) or return
+      if forecasts.observe?(query)
+        (@observed ||= {}.compare_by_identity)[forecasts] = true
+        @observation ||= Observation.new
+      end
+      forecasts if @observed&.key?(forecasts) || forecasts.any?
+    end
+
+    # @return [Forecast, nil] of a place of which somebody wants to know what comes there
+    def forecast(selections, node, query)
+      forecasts = forecasts(query) or return
+      return forecasts.begin_at(selections, node) if @observed&.key?(forecasts)
+
+      forecast = forecasts.at(selections, node)
+      forecast if forecast&.expects?
+    end
+
+    # A list of which we don't know what it is may have code of its own. To look at what a projection has left out would read it.
+    def records_of(values)
+      values.flat_map { |value| ActiveRecord::Base === value ? [value] : ReturnedValue.records(value) }
+            .select { |value| ActiveRecord::Base === value && value.instance_variable_get(:@pipeloader_demand).nil? }
+    end
+
+    # @param level [Array<Array(Forecast, Array<ActiveRecord::Base>)>]
+    def read(level, fiber)
+      seen, inquiry = {}.compare_by_identity, Inquiry.new(@begun)
+      DEEP.times do
+        wave = wave(level, inquiry, fiber)
+        break if wave.size < WORTH
+
+        version = @version
+        wave.send_off(fiber)
+        count(wave)
+        break unless @version == version
+
+        hold(wave)
+        inquiry.answered(wave.items)
+        level.each { |forecast, _| seen[forecast.goal] = true }
+        level = wave.brought.reject { |forecast, _| seen.key?(forecast.goal) }
+      end
+    rescue *Plans::FORESEEN => e # whoever asks for it meets it
+      raise if Plans.interrupted?(e)
+    end
+
+    def wave(level, inquiry, fiber)
+      level.each { |forecast, records| inquiry.add(forecast.goal.questions.expected, records) }
+      Wave.new(level.flat_map { |forecast, records| aheads(forecast, records, fiber) }, inquiry.ready)
+    end
+
+    def aheads(forecast, records, fiber)
+      forecast.goal.expected.filter_map do |below|
+        unread = records.select { |record| below.concerns?(record) && !holds?(record, below.reflection) }
+        Ahead.of(below, unread, fiber) if unread.any?
+      end
+    end
+
+    def count(wave)
+      wave.aheads.each { |ahead| @tally.read(ahead.forecast, ahead.readers.size) }
+      wave.items.each { |item| @tally.read(item.question, 1) }
+    end
+
+    def hold(wave)
+      wave.aheads.each do |ahead|
+        ahead.read.each do |reader|
+          (@held[reader.record] ||= {}.compare_by_identity)[ahead.forecast.reflection] = [ahead, reader]
+        end
+      end
+      wave.items.each { |item| (@answers[[item.read.text, item.params]] ||= []) << item if item.rows }
+    end
+
+    def take(association, fiber)
+      ahead, reader = @held[association.owner]&.delete(association.reflection)
+      return unless ahead && hands_over?(fiber) && ahead.answers?(association, reader, fiber)
+
+      @tally.asked(ahead.forecast)
+      association.pipeloader_adopt(reader.records, ahead.dynamic?)
+    end
+
+    def hands_over?(fiber) = fiber.coalesces? && !fiber.response.in_new_transaction?
+  end
+end
