@@ -13,7 +13,7 @@ module Fuzz
       "#{run}, compile: #{compile}, field_exact: #{field_exact}#{", in a query cache" if cache}"
     end
 
-    def options = { compile: compile, field_exact: field_exact }
+    def options = { compile: compile, field_exact: field_exact, forecast: true }
   end
 
   class << self
@@ -93,7 +93,8 @@ module Fuzz
       Finding.new(status: :same)
     end
 
-    # One, two, three executions of each document: a plan is proved, interpreted, compiled.
+    # Several executions of each document: a plan is proved, interpreted, compiled; what resolvers ask for is observed in the second,
+    # and read ahead in the third.
     def check_execute(check)
       @documents.each_with_index do |document, index|
         plain = reference(document, check.cache) or next

@@ -133,9 +133,9 @@ module Fuzz
     # What a program is tried with: always as users have it, and by another way each.
     def checks(seed)
       dice = Dice.new(seed + 1)
-      usual = Check.new(run: :execute, compile: true, field_exact: false, cache: false)
+      usual = Check.new(run: :execute, compile: true, field_exact: false, cache: false, executions: 4)
       ways = [true, false].product([true, false]).map { |compile, exact| { compile: compile, field_exact: exact } } - [{ compile: true, field_exact: false }]
-      others = [Check.new(**usual.to_h, cache: true, executions: 1), Check.new(**usual.to_h, **dice.pick(ways), cache: dice.chance(0.4), executions: 2),
+      others = [Check.new(**usual.to_h, cache: true, executions: 3), Check.new(**usual.to_h, **dice.pick(ways), cache: dice.chance(0.4), executions: 3),
                 Check.new(**usual.to_h, run: :threads, cache: dice.chance(0.3)), Check.new(**usual.to_h, run: :multiplex)]
       [usual, *dice.sample(others, 2)]
     end
