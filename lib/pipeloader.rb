@@ -164,9 +164,9 @@ module Pipeloader
 
     def dataloader_class
       base = super
-      base < Loader || !Pipeloader.main_ractor? ? base : Loader.over(base,
-                                                                     **pipeloader_options.slice(:fiber_limit, :coalesce,
-                                                                                                :forecast))
+      return base if base < Loader || !Pipeloader.main_ractor?
+
+      Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce, :forecast))
     end
   end
 end

@@ -2,8 +2,9 @@
 
 # What resolvers will ask for, as far as earlier executions of the same document have shown, is read before they begin.
 #
-# In: records that a field has brought. Out: the records of their associations, held until somebody asks for them.
-# Called by: the patches of graphql-ruby's engines where records come, and of ActiveRecord's associations where one is read.
+# In: records that a field has brought. Out: their associations' records, and other answers, held until somebody asks for them.
+# Called by: the patches of graphql-ruby's engines where records come, those of ActiveRecord's associations where one is read, and
+# LoneRead for any other read.
 
 require "pipeloader/forecast/record_attributes"
 require "pipeloader/forecast/trust"

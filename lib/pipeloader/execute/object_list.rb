@@ -48,6 +48,9 @@ module Pipeloader
       @member = @step = 0
     end
 
+    # What its objects stand for.
+    def records = @members.map(&:record)
+
     # See ObjectCourse.
     def asks_later? = @course&.asks_later?
 

@@ -32,7 +32,7 @@ module Pipeloader
       joined = last if last.is_a?(ObjectList) && last.takes?(course)
       objects = joined || ObjectList.new(self, partial, course)
       member = objects.add(result, fields, current_job)
-      read_ahead(objects, [member.record], result.graphql_selections, result.ast_node)
+      read_ahead(objects, result.graphql_selections, result.ast_node) { [member.record] }
       objects.enqueue unless joined
     end
 
@@ -69,7 +69,7 @@ module Pipeloader
       first = job.next_indexes(records.size)
       records = records.dup # a later field may add to an association's own
       queue(job, first) do
-        make_all(place, records) { |maker| records.each_with_index { |it, at| maker.make(it, list, at, job, first + at) } }
+        make_all(place) { |maker| records.each_with_index { |it, at| maker.make(it, list, at, job, first + at) } }
       end
       list
     end
@@ -151,16 +151,20 @@ module Pipeloader
     end
 
     # @yieldparam [ObjectMaker]
-    def make_all(place, records)
+    def make_all(place)
       objects = ObjectList.new(self, place.partial)
       yield place.maker(objects)
-      read_ahead(objects, records, place.selections, place.node)
+      read_ahead(objects, place.selections, place.node) { objects.records }
       objects.enqueue
     end
 
     # What is read ahead shares its level with what plans ask for: these have asked by then, or nothing is.
-    def read_ahead(objects, records, selections, node)
-      @runtime.pipeloader_read_ahead(objects.asks_later? ? NONE : records, selections, node)
+    #
+    # @yieldreturn [Array] records that have come
+    def read_ahead(objects, selections, node)
+      return unless @loader.pipeloader_forecasts?
+
+      @runtime.pipeloader_read_ahead(objects.asks_later? ? NONE : yield, selections, node)
     end
 
     def settle(group, owners)
@@ -196,7 +200,7 @@ module Pipeloader
       lists = owners.map { |owner| place.list_in(owner.result, key) }
       first = owners.find { |owner| owner.target.any? } or return
       queue(first.job, 1) do
-        make_all(place, owners.flat_map(&:target)) do |maker|
+        make_all(place) do |maker|
           owners.zip(lists) do |owner, list|
             owner.target.each_with_index { |record, at| maker.make(record, list, at, owner, at + 1) }
           end
@@ -205,7 +209,7 @@ module Pipeloader
     end
 
     def put(place, key, owners)
-      make_all(place, owners.filter_map(&:target)) do |maker|
+      make_all(place) do |maker|
         owners.each do |owner|
           result = owner.result
           next result.graphql_dead || result.set_leaf(key, nil) unless owner.target

@@ -19,6 +19,12 @@ module Pipeloader
       # @return [Plans] those of the operation, which it keeps
       def for(operation) = operation.plans ||= new(operation)
 
+      # True if a transaction is open in which +plan+ would read: there a statement that fails ends more than itself.
+      #
+      # @param plan [#databases]
+      def in_transaction?(plan) = plan.databases.any? { |model| open?(model) }
+      def open?(model) = model.connection_pool.active_connection?&.transaction_open?
+
       # True if somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
       def interrupted?(error) = error.is_a?(ActiveRecord::StatementInvalid) && error.cause.nil?
     end
@@ -146,7 +152,7 @@ module Pipeloader
     # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
     # @return [Plan, nil]
     def at(type, selections, node, model)
-      selection = known(type, selections, node, model) || (open?(model) ? return : analyze(type, selections, node, model))
+      selection = known(type, selections, node, model) || (Plans.open?(model) ? return : analyze(type, selections, node, model))
       plan = selection.plan
       plan unless plan.nil? || in_transaction?(plan)
     end
@@ -213,8 +219,6 @@ module Pipeloader
       (places[type] ||= Bounded.new(Operation::LIMIT))[selection.model] = selection
     end
 
-    # There a statement that fails ends more than itself.
-    def in_transaction?(plan) = plan.databases.any? { |model| open?(model) }
-    def open?(model) = model.connection_pool.active_connection?&.transaction_open?
+    def in_transaction?(plan) = Plans.in_transaction?(plan)
   end
 end

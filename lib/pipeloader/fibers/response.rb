@@ -31,6 +31,7 @@ module Pipeloader
 
     # What it has read before anybody has asked for it; nil if nothing. See the forecast room.
     attr_accessor :read_ahead
+
     # Query caches that exist when the response begins, one per connection pool.
     attr_reader :query_caches
 

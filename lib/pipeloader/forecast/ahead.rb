@@ -17,7 +17,7 @@ module Pipeloader
       # @return [Ahead, nil] nil where nobody would read it, or not by what we know
       def of(forecast, records, fiber)
         preload = forecast.preload
-        return if preload.nil? || preload.databases.any? { |model| model.connection_pool.active_connection?&.transaction_open? }
+        return if preload.nil? || Plans.in_transaction?(preload)
 
         readers = preload.readers(records, fiber.job)
         return if readers.empty? || (asked = asked(forecast.reflection, readers.first.record, fiber)).nil?
@@ -29,9 +29,12 @@ module Pipeloader
 
       # A scope may raise, when it is asked outside of the block that its resolver calls it in.
       def asked(reflection, record, fiber)
-        reflection.association_class.new(record, reflection).pipeloader_read(fiber)
-      rescue StandardError => e
-        raise Coercion.verdict(e) { reflection.association_class.new(record, reflection).pipeloader_read(fiber) }
+        ask = -> { reflection.association_class.new(record, reflection).pipeloader_read(fiber) }
+        begin
+          ask.call
+        rescue StandardError => e
+          raise Coercion.verdict(e, &ask)
+        end
       end
     end
 

@@ -30,19 +30,20 @@ module Pipeloader
     Cell = Struct.new(:question, :row, :column) do
       def of(_record, answers) = answers[question]&.dig(row, column)
     end
+
     # Records that are looked at, and rows of an answer.
     SAMPLE = 30
     ROWS = 5
     NONE = {}.freeze
     private_constant :Constant, :Attribute, :Cell, :KEY, :LIMITS, :SAMPLE, :ROWS, :NONE
 
+    alias inspect to_s
+
     # @return [String] what events call it
     def name = @ask.name || "SQL"
 
     # The database that is read.
     def pool = @ask.pool
-
-    alias inspect to_s
 
     def initialize
       @candidates = nil # for each parameter, where it may come from

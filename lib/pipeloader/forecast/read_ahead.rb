@@ -22,6 +22,9 @@ module Pipeloader
         of(fiber)&.come(values, selections, node, query, fiber)
       end
 
+      # True if anything may be read ahead, or learned, on this fiber.
+      def forecasts? = possible?(ResolverFiber.current)
+
       # True if lists of a +query+ are to be read before they come.
       def awaits?(query) = of(ResolverFiber.current)&.awaits?(query) || false
 
@@ -41,7 +44,8 @@ module Pipeloader
 
       private
 
-      def of(fiber) = ((fiber.response.read_ahead ||= new) if fiber&.coalesces? && fiber.loader.pipeloader_forecasts?)
+      def of(fiber) = (fiber.response.read_ahead ||= new if possible?(fiber))
+      def possible?(fiber) = !fiber.nil? && fiber.coalesces? && fiber.loader.pipeloader_forecasts?
     end
 
     alias inspect to_s

@@ -89,7 +89,7 @@ module Pipeloader
       # One that isn't of a list: those have come together.
       def pipeloader_come_alone(result)
         object = result.graphql_application_value
-        return unless object.is_a?(GraphQL::Schema::Object) && result.graphql_result_name.is_a?(String)
+        return unless object.is_a?(GraphQL::Schema::Object) && result.graphql_result_name.is_a?(String) && ReadAhead.forecasts?
 
         pipeloader_read_ahead([object.object], result.graphql_selections, result.ast_node)
       end
