@@ -34,11 +34,12 @@ module Pipeloader
     # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
     # @param forecast [Boolean] whether what resolvers have asked for in earlier executions of a document is read ahead, see
     #   docs/forecast.md
+    # @param rest [Boolean] whether operations that are faster without Pipeloader are executed without it, see docs/performance.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
-    #    ?plan_bytes: Integer, ?forecast: bool) -> void
+    #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
-            forecast: false)
+            forecast: false, rest: true)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
@@ -46,7 +47,7 @@ module Pipeloader
       Patches::Locks.install
       Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
-      schema.pipeloader_options = { fiber_limit: fiber_limit, coalesce: coalesce, plan_bytes: plan_bytes, forecast: forecast }
+      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, rest: }
       schema.pipeloader_field_exact = field_exact
       schema.pipeloader_compiles = compile
     end
@@ -109,10 +110,9 @@ module Pipeloader
 
   # Added to a schema by `use Pipeloader`.
   module Schema
-    attr_writer :pipeloader_options
+    attr_writer :pipeloader_options, :pipeloader_compiles
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: false}: its own, or those of the schema that it
-    # descends from
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: false, rest: true}: its own, or its superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}
@@ -146,9 +146,7 @@ module Pipeloader
       @pipeloader_narrows_any
     end
 
-    attr_writer :pipeloader_compiles
-
-    # True if plain subtrees are compiled: as it says itself, or the schema that it descends from.
+    # True if plain subtrees are compiled: as it says itself, or its superclass.
     def pipeloader_compiles? = @pipeloader_compiles.nil? ? superclass.pipeloader_compiles? : @pipeloader_compiles
 
     # Compares what the types declare by `selects:` with the tables, once: where all code is loaded when an application boots,
@@ -161,6 +159,8 @@ module Pipeloader
       DeclaredColumns.check(self)
       @pipeloader_columns_checked = true
     end
+
+    def multiplex(queries, context: {}, **) = Trial.around(self, queries, context) { super }
 
     def dataloader_class
       base = super

@@ -11,7 +11,7 @@ module Pipeloader
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
         GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
-        GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers, StepNulls) if defined?(GraphQL::Execution::FieldResolveStep)
+        install_on_next if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects)
@@ -32,6 +32,11 @@ module Pipeloader
           require "pipeloader/patches/sqlite3_adapter"
           prepend(SQLite3Adapter)
         end
+      end
+
+      def install_on_next
+        GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers, StepNulls)
+        GraphQL::Execution::Next::SchemaExtension.prepend(NextTrial)
       end
 
       def install_arguments
@@ -123,6 +128,7 @@ require "pipeloader/patches/runtime_plan"
 require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_resolvers"
 require "pipeloader/patches/step_nulls"
+require "pipeloader/patches/next_trial"
 require "pipeloader/patches/query_context"
 require "pipeloader/patches/schema_timeout"
 require "pipeloader/patches/graphql_batch"

@@ -41,6 +41,7 @@ module Pipeloader
           self.default_nonblocking = base.default_nonblocking
           # In which order the schema would work without us.
           define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
+          define_singleton_method(:pipeloader_plain) { base <= GraphQL::Dataloader::NullDataloader ? PlainLoader.new : base.new }
           define_method(:pipeloader_coalesces?) { coalesce }
           define_method(:pipeloader_forecasts?) { forecast && coalesce }
           # True if jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
@@ -180,6 +181,14 @@ module Pipeloader
     def get_fiber_variables
       super.tap { |variables| [ResolverFiber::KEY, ArgumentGroup::KEY, WORK].each { |key| variables.delete(key) } }
     end
+
+    # Plans have looked up for several objects what each would have read for itself.
+    #
+    # @param reads [Integer] that weren't needed
+    def pipeloader_spare(reads) = @pipeloader_spared = pipeloader_spared + reads
+
+    # @return [Integer] reads in all that weren't needed
+    def pipeloader_spared = @pipeloader_spared || 0
 
     # How many jobs nobody has begun.
     def pipeloader_queued = pipeloader_queue.size

@@ -9,6 +9,7 @@ module Pipeloader
       @loader = fiber.loader
       @run = run
       @wanted = wanted
+      @loader.pipeloader_spare(wanted.sum { |_, keys, _| keys.size - 1 })
     end
 
     # @param start [Snapshot] what the lookups' scopes see

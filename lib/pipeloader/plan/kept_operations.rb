@@ -21,7 +21,7 @@ module Pipeloader
     NODES = 30
     private_constant :OFTEN, :MOST, :BASE, :NODES
 
-    # operations: {conditions: names of variables, [schema, values] => Operation}
+    # operations: {text:, conditions: names of variables, trials: {name => Trial}, [schema, values] => Operation}
     Entry = Struct.new(:text, :operations, :bytes, :hits)
     private_constant :Entry
 
@@ -46,6 +46,9 @@ module Pipeloader
         entry.operations
       end
     end
+
+    # @return [Hash, nil] as #fetch, of a text that is kept
+    def [](text) = (@proved[text] || @new[text])&.operations
 
     # Its plans have become more by so many bytes.
     def grow(text, bytes)

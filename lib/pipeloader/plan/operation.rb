@@ -25,6 +25,13 @@ module Pipeloader
         kept[[schema, values]] ||= new(schema, document, values || {}, text)
       end
 
+      # @param text [String, nil] of a document, or
+      # @param document [GraphQL::Language::Nodes::Document, nil] itself
+      # @return [Hash, nil] what is kept of it: {conditions:, text:, trials:, [schema, values] => Operation}
+      def kept_of(schema, text, document)
+        text ? schema.pipeloader_operations[text] : document&.instance_variable_get(:@pipeloader_operations)
+      end
+
       private
 
       # A query that was given a document says a text, too, once somebody has asked for it: one that was printed, where things

@@ -22,7 +22,8 @@ module Pipeloader
     UNFIT = "what came there isn't as it is in the database"
     RESOLVER = "its resolver"
     OBJECT = "so is its object"
-    private_constant :COMPILED, :OTHERWISE, :NOTHING, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT
+    RESTS = "executed without Pipeloader for now: that is faster"
+    private_constant :COMPILED, :OTHERWISE, :NOTHING, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS
 
     class << self
       # @raise [ArgumentError] for anything but a query
@@ -82,12 +83,12 @@ module Pipeloader
     # As a Hash, for tools.
     #
     #     {fields: [{key: "posts", field: "Query.posts", compiled: false, reason: "…", fields: […]}], bursts: [[["SELECT …", 1]]],
-    #      ahead: {"Post.author" => {owners: 25, asked: 25}}}
-    def to_h = { fields: fields, bursts: @bursts, ahead: @ahead.to_h, **(@errors ? { errors: @errors } : {}) }
+    #      ahead: {"Post.author" => {owners: 25, asked: 25}}, rests: false}
+    def to_h = { fields: fields, bursts: @bursts, ahead: @ahead.to_h, rests: rests?, **(@errors ? { errors: @errors } : {}) }
 
     def to_s
       errors = Array(@errors).map { |error| "error: #{error["message"]}" }
-      [*fields.flat_map { |field| lines(field, 0) }, *burst_lines, *ahead_lines, *errors].join("\n")
+      [*fields.flat_map { |field| lines(field, 0) }, *burst_lines, *ahead_lines, *(RESTS if rests?), *errors].join("\n")
     end
 
     private
@@ -201,6 +202,8 @@ module Pipeloader
         statements.map { |sql, reads| "burst #{number}: #{sql.squish}#{" (×#{reads})" if reads > 1}" }
       end
     end
+
+    def rests? = Trial.rests?(@query)
 
     def ahead_lines = @ahead.map { |name, count| "read ahead: #{Tally.told(name, **count)}" }
 

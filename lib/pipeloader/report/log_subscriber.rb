@@ -42,7 +42,26 @@ module Pipeloader
     end
     subscribe_log_level :forecast, :debug
 
+    # One line when an operation has been tried with Pipeloader and without:
+    #
+    #     Trial  GetViewer goes on without Pipeloader: 2.1ms, with it 2.6ms
+    def trial(event)
+      payload = event.payload
+      debug do
+        format("  %s  %s goes on %s Pipeloader: %.1fms, %s it %.1fms",
+               color("Trial", MAGENTA, bold: true), payload[:query].selected_operation_name || "a query without a name",
+               *told(payload[:rests], payload))
+      end
+    end
+    subscribe_log_level :trial, :debug
+
     private
+
+    # @return [Array] what is faster, and how fast each is
+    def told(rests, payload)
+      both = [["without", payload[:seconds_without] * 1000], ["with", payload[:seconds_with] * 1000]]
+      (rests ? both : both.reverse).flatten
+    end
 
     def count(number, word) = "#{number} #{word}#{"s" unless number == 1}"
 

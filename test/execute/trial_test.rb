@@ -1,0 +1,272 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+
+# An operation is executed without Pipeloader now and then, and goes on in the way that is faster. Answers are the same. A resolver
+# here sleeps longer than a read takes, with Pipeloader or without it.
+class TrialTest < PlanTest
+  FIRST = 16 # executions before the first trial, behind the one that makes it known
+  ROUNDS = 8
+
+  class Bodies < GraphQL::Dataloader::Source
+    def fetch(ids)
+      bodies = Comment.where(id: ids).pluck(:id, :body).to_h
+      ids.map { |id| bodies[id] }
+    end
+  end
+
+  QUERY = type("Query") do
+    field :slow, String do
+      argument :with, GraphQL::Types::Boolean, required: false
+    end
+    field :names, [String]
+    field :title, String
+    field :body, String
+    field :nested, String
+
+    def slow(with: true)
+      Post.order(:id).first.title.tap { sleep(0.005) if TrialTest.gathers? == with }
+    end
+
+    def names = Post.order(:id).limit(9).map { |post| post.author&.name.to_s }
+    def title = context[:title] ? context[:title].call : Post.order(:id).first.title
+    def body = dataloader.with(Bodies).load(Comment.minimum(:id))
+    def nested = context.schema.execute("{ slow }").to_h.dig("data", "slow")
+  end
+
+  def self.gathers? = !Pipeloader::ResolverFiber.current.nil?
+
+  def schema(**options, &block) = make(query: QUERY, pipeloader: options, &block).last
+
+  # @return [Array<Boolean>] of each execution whether it was without Pipeloader
+  def executions(schema, document, times, **options)
+    Array.new(times) do
+      result = schema.execute(document, **options)
+      yield result.to_h if block_given?
+      rested?(result)
+    end
+  end
+
+  def rested?(result) = result.query.context.namespace(:pipeloader)[:rests] || false
+
+  def trials(schema, text) = schema.pipeloader_operations[text][:trials]
+
+  def test_what_is_faster_without_goes_on_without
+    schema = schema()
+    answers = []
+    rests = executions(schema, "{ slow }", 60) { |answer| answers << answer }
+    assert_equal [{ "data" => { "slow" => Post.order(:id).first.title } }], answers.uniq
+    assert_equal FIRST + 2, rests.index(true)
+    assert_equal ROUNDS, rests[FIRST + 1, 2 * ROUNDS].count(true)
+    assert_equal [true], rests.drop(FIRST + 1 + (2 * ROUNDS)).uniq
+  end
+
+  def test_what_is_slower_without_is_tried_three_times
+    rests = executions(schema, "{ slow(with: false) }", 100)
+    assert_equal 3, rests.count(true)
+    assert_equal [false], rests.drop(FIRST + 1 + (2 * ROUNDS)).uniq
+  end
+
+  def test_what_saves_many_round_trips_is_never_tried
+    assert_empty executions(schema, "{ slow #{Array.new(10) { |i| "a#{i}: slow" }.join(" ")} }", 45) & [true]
+  end
+
+  # Plans read for all objects of a list by one statement.
+  def test_what_plans_save_counts
+    comment = type("Comment") { field :body, String }
+    post = type("Post") { field :comments, [comment] }
+    schema = make(query: type("Query") do
+      field :posts, [post]
+      field :slow, String
+      def posts = Post.order(:id).limit(9)
+      def slow = sleep(TrialTest.gathers? ? 0.005 : 0).to_s
+    end).last
+    assert_empty executions(schema, "{ slow posts { comments { body } } }", 45) & [true]
+  end
+
+  def test_switched_off
+    assert_empty executions(schema(rest: false), "{ slow }", 45) & [true]
+    child = Class.new(schema(rest: false))
+    assert_empty executions(child, "{ slow }", 45) & [true]
+    assert_empty executions(schema, "{ slow }", 45) { nil } & [nil]
+  end
+
+  def test_who_brings_a_dataloader_gets_it
+    schema = schema()
+    45.times do
+      loader = schema.dataloader_class.new
+      assert_same loader, schema.execute("{ slow }", context: { dataloader: loader }).query.context.dataloader
+    end
+    executions(schema, "{ slow }", 60)
+    refute rested?(schema.execute("{ slow }", context: { dataloader: schema.dataloader_class.new }))
+  end
+
+  def test_several_queries_and_what_is_inside_another_response
+    schema = schema()
+    executions(schema, "{ slow }", 60)
+    assert rested?(schema.execute("{ slow }"))
+    schema.multiplex([{ query: "{ slow }" }, { query: "{ slow }" }]).each { |result| refute rested?(result) }
+    assert rested?(schema.multiplex([{ query: "{ slow }" }]).first)
+    inner = nil
+    schema.execute("{ title }", context: { title: -> { (inner = schema.execute("{ slow }")).to_h.dig("data", "slow") } })
+    refute rested?(inner)
+    Pipeloader.disabled { refute rested?(schema.execute("{ slow }")) }
+  end
+
+  def test_documents
+    schema = schema()
+    document = GraphQL.parse("{ slow }")
+    rests = Array.new(60) { rested?(schema.execute(document: document)) }
+    assert_equal [true], rests.last(20).uniq
+    assert_empty Array.new(45) { rested?(schema.execute(document: GraphQL.parse("{ slow }"))) } & [true]
+  end
+
+  def test_each_operation_of_a_document_has_its_own
+    schema = schema()
+    text = "query A { slow } query B { slow(with: false) }"
+    assert_equal true, executions(schema, text, 60, operation_name: "A").last
+    assert_equal false, executions(schema, text, 60, operation_name: "B").last
+    executions(schema, text, 5, operation_name: "nobody's")
+    assert_equal %w[A B], trials(schema, text).keys
+  end
+
+  def test_a_text_that_is_executed_without_plans_is_used_all_the_same
+    schema = schema(plan_bytes: 200_000)
+    assert_equal true, executions(schema, "{ slow }", 60).last
+    50.times do |i|
+      2.times { schema.execute("{ a#{i}: title }") }
+      assert_equal [true], executions(schema, "{ slow }", 1)
+    end
+    assert_nil schema.pipeloader_operations["{ a0: title }"]
+  end
+
+  # Without a dataloader of the schema's own, Pipeloader is what sources work by.
+  def test_sources
+    schema = schema()
+    assert_empty executions(schema, "{ slow body }", 60) { |answer| assert_equal Comment.order(:id).first.body, answer.dig("data", "body") } & [nil]
+    text = "query ($with: Boolean!) { slow body @include(if: $with) }"
+    assert_equal true, executions(schema, text, 60, variables: { "with" => false }).last
+    body = nil
+    assert_equal [true, false, false], executions(schema, text, 3, variables: { "with" => true }) { |answer| body = answer.dig("data", "body") }
+    assert_equal Comment.order(:id).first.body, body
+  end
+
+  def test_a_dataloader_of_the_schemas_own
+    schema = schema { use GraphQL::Dataloader }
+    executions(schema, "{ slow }", 60)
+    result = schema.execute("{ slow }")
+    assert rested?(result)
+    assert_instance_of GraphQL::Dataloader, result.query.context.dataloader
+  end
+
+  def test_what_raises_tells_nothing
+    schema = make(query: QUERY).last
+    failing = -> { raise Interrupt }
+    text = "{ slow title }"
+    executions(schema, text, 2)
+    40.times { assert_raises(Interrupt) { schema.execute(text, context: { title: failing }) } }
+    assert_equal [false] * (FIRST - 1), executions(schema, text, FIRST - 1)
+    assert_equal true, executions(schema, text, 40).last
+  end
+
+  def test_threads
+    schema = schema()
+    answers = Array.new(4) { Thread.new { Array.new(30) { schema.execute("{ slow }").to_h } } }.flat_map(&:value)
+    assert_equal 1, answers.uniq.size
+    assert_equal true, executions(schema, "{ slow }", 40).last
+  end
+
+  def test_mutations
+    mutation = type("Mutation") do
+      field :rename, String
+      def rename
+        sleep(0.005) if TrialTest.gathers?
+        Post.order(:id).first.tap { |post| post.update!(title: "#{post.title}.") }.title
+      end
+    end
+    schema = make(query: QUERY, mutation: mutation).last
+    Post.transaction do
+      before = Post.order(:id).first.title
+      titles = []
+      rests = executions(schema, "mutation { rename }", 60) { |answer| titles << answer.dig("data", "rename") }
+      assert_equal Array.new(60) { |i| before + ("." * (i + 1)) }, titles
+      assert_equal true, rests.last
+      raise ActiveRecord::Rollback
+    end
+  end
+
+  # -- when it is looked at again ----------------------------------------------------------------------------------------
+
+  # @return [Array<Integer>] how many executions there are between the trials of an operation
+  def pauses(trial, trials)
+    Array.new(trials) do |number|
+      count = 0
+      until trial.instance_variable_get(:@seconds)
+        trial.note(trial.rests?, 1.0, 0)
+        count += 1
+      end
+      without, with = yield number
+      2.times { |turn| ROUNDS.times { trial.note(turn.zero?, turn.zero? ? without : with, 0) if trial.instance_variable_get(:@seconds) } }
+      count
+    end
+  end
+
+  def test_pauses
+    assert_equal [17, 129, 257, 513], pauses(Pipeloader::Trial.new, 4) { [2.0, 1.0] }
+    assert_equal [17, 129, 129, 257], pauses(Pipeloader::Trial.new, 4) { |number| number.zero? ? [2.0, 1.0] : [1.0, 2.0] }
+    assert_equal 8_193, pauses(Pipeloader::Trial.new, 9) { [1.0, 2.0] }.last
+  end
+
+  def test_what_begins_to_save_goes_on_with_it
+    trial = Pipeloader::Trial.new
+    pauses(trial, 1) { [1.0, 2.0] }
+    assert_predicate trial, :rests?
+    trial.note(false, 1.0, 7)
+    refute_predicate trial, :rests?
+    trial = Pipeloader::Trial.new
+    17.times { trial.note(false, 1.0, 6) }
+    trial.note(false, 1.0, 7)
+    assert_nil trial.instance_variable_get(:@seconds)
+  end
+
+  def test_a_hundredth_is_no_difference
+    trial = Pipeloader::Trial.new
+    pauses(trial, 1) { [0.99, 1.0] }
+    refute_predicate trial, :rests?
+  end
+
+  # -- who is told -------------------------------------------------------------------------------------------------------
+
+  def test_events_and_log_lines
+    schema = schema()
+    log = StringIO.new
+    events = WireCounter.events("trial.pipeloader") do
+      with_log(log) do
+        executions(schema, "query Fast { slow }", 60)
+        executions(schema, "{ slow(with: false) }", 60)
+      end
+    end
+    assert_equal [true, false], events.map { |it| it[:rests] }
+    assert_operator events.first[:seconds_with] - events.first[:seconds_without], :>, 0.002
+    assert_match(/Trial.*  Fast goes on without Pipeloader: \d+\.\dms, with it \d+\.\dms/, log.string)
+    assert_match(/Trial.*  a query without a name goes on with Pipeloader: \d+\.\dms, without it \d+\.\dms/, log.string)
+  end
+
+  def with_log(log)
+    outer, ActiveSupport::LogSubscriber.logger = ActiveSupport::LogSubscriber.logger, ActiveSupport::Logger.new(log)
+    yield
+  ensure
+    ActiveSupport::LogSubscriber.logger = outer
+  end
+
+  def test_explain
+    schema = schema()
+    executions(schema, "{ slow }", 60)
+    explanation = Pipeloader.explain(schema, "{ slow }")
+    assert_match(/burst 1: .*posts/, explanation.to_s)
+    assert_match(/^executed without Pipeloader for now: that is faster$/, explanation.to_s)
+    assert_equal true, explanation.to_h[:rests]
+    assert_equal false, Pipeloader.explain(schema, "{ title }").to_h[:rests]
+    refute_match(/for now/, Pipeloader.explain(schema, "{ title }").to_s)
+  end
+end
