@@ -21,6 +21,7 @@ module Pipeloader
         GraphQL::Schema::Object.extend(FieldExact)
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
+        ::BasicSocket.prepend(Sockets)
         # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
         ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
         when_loaded(:active_record) { Patches.install_on_active_record }
@@ -94,9 +95,8 @@ module Pipeloader
 
       # Patches what an application may load, or configure, after this gem.
       def prepare_for_response
-        if !@batch && defined?(::GraphQL::Batch::Loader)
-          @batch = ::GraphQL::Batch::Loader.prepend(GraphQLBatch)
-        end
+        @batch ||= ::GraphQL::Batch::Loader.prepend(GraphQLBatch) if defined?(::GraphQL::Batch::Loader)
+        @ssl ||= ::OpenSSL::SSL::SSLSocket.prepend(Sockets) if defined?(::OpenSSL::SSL::SSLSocket)
         return if @context || ActiveSupport::IsolatedExecutionState.isolation_level != :fiber
 
         @context = ActiveSupport::IsolatedExecutionState.singleton_class.prepend(IsolatedExecutionState)
@@ -133,6 +133,7 @@ require "pipeloader/patches/query_context"
 require "pipeloader/patches/schema_timeout"
 require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/timeout"
+require "pipeloader/patches/sockets"
 require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
 require "pipeloader/patches/field_selects"

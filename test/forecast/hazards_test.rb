@@ -331,7 +331,7 @@ class ForecastHazardsTest < PlanTest
 
   def elsewhere(post) = @elsewhere.exec("UPDATE comments SET body = body || '!' WHERE post_id = #{post.id}")
 
-  # Another process writes over a connection that stays open. Pipeloader can't see that; it sees the lock and the reload.
+  # Another process writes over a connection that stays open.
   def assert_seen_from_elsewhere
     @elsewhere = TestDatabase.connect
     ask = ->(post, _) { yield(post) }
@@ -354,6 +354,59 @@ class ForecastHazardsTest < PlanTest
     assert_seen_from_elsewhere do |post|
       elsewhere(post)
       post.comments.reload.map(&:body)
+    end
+  end
+
+  # The server writes when it is called by a client whose connection was open before.
+  def test_a_service_that_writes
+    %w[write syswrite puts << send].each do |name|
+      assert_called(-> { TCPServer.new("127.0.0.1", 0) }) { |socket, call| socket.public_send(name, call, *(0 if name == "send")) }
+    end
+  end
+
+  def test_a_service_over_tls
+    require "openssl"
+    %w[write puts << print syswrite].each { |name| assert_called(-> { tls_server }) { |socket, call| socket.public_send(name, call) } }
+  end
+
+  def tls_server
+    key = OpenSSL::PKey::RSA.new(2048)
+    certificate = OpenSSL::X509::Certificate.new
+    certificate.subject = certificate.issuer = OpenSSL::X509::Name.parse("/CN=localhost")
+    certificate.public_key = key.public_key
+    certificate.not_before = Time.now - 60
+    certificate.not_after = Time.now + 600
+    certificate.sign(key, "SHA256")
+    context = OpenSSL::SSL::SSLContext.new
+    context.cert, context.key = certificate, key
+    OpenSSL::SSL::SSLServer.new(TCPServer.new("127.0.0.1", 0), context)
+  end
+
+  def assert_called(listen)
+    elsewhere = TestDatabase.connect
+    server = listen.call
+    serving = Thread.new { serve(server, elsewhere) }
+    client = TCPSocket.new("127.0.0.1", server.addr[1])
+    client = OpenSSL::SSL::SSLSocket.new(client).connect if server.is_a?(OpenSSL::SSL::SSLServer)
+    ask = lambda do |post, _|
+      yield client, "#{post.id}\n"
+      client.gets
+      post.comments.map(&:body)
+    end
+    schemas = schemas({ posts: [[POST], -> { Post.order(:id).limit(3) }] })
+    assert_steady("{ posts { first } }", schemas, context: { first: ask }, before: -> { restore })
+  ensure
+    [client, server].compact.each(&:close)
+    serving&.kill&.join
+    elsewhere.close
+    restore
+  end
+
+  def serve(server, elsewhere)
+    client = server.accept
+    while (id = client.gets)
+      elsewhere.exec("UPDATE comments SET body = body || '!' WHERE post_id = #{id}")
+      client.write("done\n")
     end
   end
 

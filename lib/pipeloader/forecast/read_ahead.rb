@@ -45,7 +45,11 @@ module Pipeloader
       private
 
       def of(fiber) = (fiber.response.read_ahead ||= new if possible?(fiber))
-      def possible?(fiber) = !fiber.nil? && fiber.coalesces? && fiber.loader.pipeloader_forecasts?
+
+      # Under a fiber scheduler others go on wherever a resolver waits, for another process maybe that writes.
+      def possible?(fiber)
+        !fiber.nil? && fiber.coalesces? && fiber.loader.pipeloader_forecasts? && Fiber.current_scheduler.nil?
+      end
     end
 
     alias inspect to_s
