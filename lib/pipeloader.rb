@@ -39,7 +39,7 @@ module Pipeloader
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
-            forecast: false, rest: true)
+            forecast: true, rest: true)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
@@ -112,7 +112,7 @@ module Pipeloader
   module Schema
     attr_writer :pipeloader_options, :pipeloader_compiles
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: false, rest: true}: its own, or its superclass's
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, rest: true}: its own, or its superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}
