@@ -49,6 +49,12 @@ class BootTest < PipeloaderTest
   def test_names_of_the_application_after_it_has_answered = assert_answers("pipeloader", "answered", "names")
   def test_names_that_are_loaded_when_they_are_called = assert_answers("autoloads", "pipeloader", "eager")
 
+  def test_defaults
+    code = 'require "pipeloader"; class App < GraphQL::Schema; use Pipeloader; end; print App.pipeloader_options.inspect, App.pipeloader_compiles?'
+    expected = { fiber_limit: nil, coalesce: true, plan_bytes: 32 * 1024 * 1024, forecast: true, rest: true }
+    assert_equal "#{expected.inspect}true", IO.popen([RbConfig.ruby, "-rbundler/setup", "-I", File.expand_path("../../lib", __dir__), "-e", code], &:read)
+  end
+
   # Neither ActiveRecord::Base nor an adapter is loaded sooner than the application does it.
   def test_loads_nothing_ahead
     code = 'require "pipeloader"; print ActiveRecord.autoload?(:Base).nil?, $LOADED_FEATURES.grep(%r{active_record/connection_adapters/(?:postgresql|sqlite3)}).size'

@@ -5,12 +5,13 @@ require_relative "unit_helper"
 # PIPELOADER_FIELD_EXACT=1: all tests with projection on. Nothing may change but the SELECT lists.
 Pipeloader.field_exact = true if ENV["PIPELOADER_FIELD_EXACT"]
 # The tests run with the options that users have. A test that counts parked reads says `compile: false`, because a plan parks
-# none; a test about plans says `compile: true`.
+# none; a test about plans says `compile: true`. And none rests: which test has executed a document often enough for a trial, is
+# chance; see TrialTest.
 # PIPELOADER_COMPILE=0: plans are off in all other tests. Answers must not change.
-module CompilesUnlessTold
-  def use(schema, compile: ENV["PIPELOADER_COMPILE"] != "0", **options) = super
+module UnlessTold
+  def use(schema, compile: ENV["PIPELOADER_COMPILE"] != "0", rest: false, **options) = super
 end
-Pipeloader.singleton_class.prepend(CompilesUnlessTold)
+Pipeloader.singleton_class.prepend(UnlessTold)
 require_relative "engine"
 require_relative "private_cluster"
 require_relative "database"
