@@ -19,9 +19,7 @@ module Pipeloader
         Response.preparation = method(:prepare_for_response)
         Witness.installation = method(:install_witness)
         GraphQL::Schema::Object.extend(FieldExact)
-        ::Timeout.singleton_class.prepend(Timeout)
-        ::Thread.singleton_class.prepend(InterruptMask)
-        ::BasicSocket.prepend(Sockets)
+        install_on_ruby
         # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
         ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
         when_loaded(:active_record) { Patches.install_on_active_record }
@@ -33,6 +31,12 @@ module Pipeloader
           require "pipeloader/patches/sqlite3_adapter"
           prepend(SQLite3Adapter)
         end
+      end
+
+      def install_on_ruby
+        ::Timeout.singleton_class.prepend(Timeout)
+        ::Thread.singleton_class.prepend(InterruptMask)
+        ::BasicSocket.prepend(Sockets)
       end
 
       def install_on_next

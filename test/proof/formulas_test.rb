@@ -120,7 +120,7 @@ class FormulasTest < PlanTest
 
   # Each of them may do more, or read more, than to work something out.
   OPAQUE = {
-    context: [String, -> { "#{context[:prefix]}#{object.name}" }],
+    context: [String, -> { "#{context[:current_path]}#{object.name}" }],
     variable: [String, -> { @seen = object.name.to_s }],
     variable_read: [String, -> { object.name.to_s + @seen.to_s }],
     constant: [String, -> { object.name.to_s + GLOBAL.calls.to_s }],

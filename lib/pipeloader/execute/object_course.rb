@@ -76,7 +76,7 @@ module Pipeloader
       follows = follows?(left)
       @fields.each_key do |key|
         next steps << opaque(key) unless plain?(key, left)
-        next asked.concat([@partial.link(key)].compact) if steps.empty? && !follows
+        next asked.concat([@partial.link(key)].compact) if steps.empty? && !follows && !in_turn?(key, left)
 
         steps << Follow.new([], @positions[key]) unless joins?(key, steps.last)
         steps.last.keys << key
@@ -87,7 +87,12 @@ module Pipeloader
     def plain?(key, left) = @partial.plain?(key) && !left.include?(key)
 
     # Things in one list may know one another.
-    def follows?(left) = !@partial.record? && @fields.any? { |key, _| !plain?(key, left) }
+    def follows?(left) = !@partial.record? && opaque?(left)
+
+    # True if a field of an object before may have put into the context what it asks for.
+    def in_turn?(key, left) = @partial.asks?(key) && opaque?(left)
+
+    def opaque?(left) = @fields.any? { |key, _| !plain?(key, left) }
 
     # True if it goes with what is followed before it: what is asked for has a step of its own, since it waits.
     def joins?(key, step) = step.is_a?(Follow) && [key, step.keys.first].none? { |it| @partial.link(it) }

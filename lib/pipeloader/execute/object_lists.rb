@@ -82,6 +82,7 @@ module Pipeloader
     def ask(partial, link, member, index, nodes)
       return false unless partial.linked?(link, member.record)
 
+      link = link.bound(@runtime.context) if link.is_a?(Link)
       key = partial.key(link, member.record)
       owners = @owners[link] ||= gather(link, nodes)
       owners.add(owner = AssociationRequest.new(owners, member, index, key))

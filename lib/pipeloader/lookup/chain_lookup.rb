@@ -54,6 +54,7 @@ module Pipeloader
     end
 
     def many? = @last.nil?
+    def contexts = @chain.contexts
 
     private
 

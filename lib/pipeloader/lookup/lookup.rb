@@ -112,6 +112,9 @@ module Pipeloader
     # @return [PageRange, nil] which rows are shown of those that an owner has; nil for all
     def range = nil
 
+    # @return [Array<ContextValue>] what it asks of the context
+    def contexts = []
+
     # True if there may be several rows for an owner.
     def many? = @reflection.collection?
 

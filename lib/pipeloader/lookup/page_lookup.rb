@@ -51,8 +51,8 @@ module Pipeloader
       end
 
       # @param peeks [Boolean] whether it has to be known if there is another page
-      def initialize(field, node, model, peeks)
-        super(field, node)
+      def initialize(field, node, chain, model, peeks)
+        super(field, node, chain)
         @model = model
         @peeks = peeks
       end

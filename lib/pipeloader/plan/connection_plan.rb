@@ -75,8 +75,11 @@ module Pipeloader
     def peeks? = @peeks
     def connection? = true
 
-    # True if nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit.
-    def empty? = @reasons.empty?
+    # True if nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit. Or if that may put something
+    # into the context.
+    def empty? = @reasons.empty? || asks?
+    def asks? = @nodes.asks?
+    def check(context) = @nodes.check(context)
     def takes?(_connection) = true
 
     def size = @nodes.size

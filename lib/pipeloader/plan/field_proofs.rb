@@ -65,7 +65,7 @@ module Pipeloader
     def computed(formula, read, casts, given, coercion)
       Selection::Part.new(read, lambda do |key, columns|
         Plan::Computed.new(key, formula, read.map { |it| columns.index(it) }.zip(casts), given, coercion)
-      end)
+      end).asking(formula.contexts)
     end
 
     # Yields what a field's nodes give to its +method+; nil where that takes nothing.
@@ -75,7 +75,7 @@ module Pipeloader
     def with_arguments(field, method)
       return yield(nil) if method.parameters.none?
 
-      ->(nodes) { yield(FieldArguments.new(field, nodes.first)) }
+      ->(nodes) { yield(FieldArguments.new(field, nodes.first, method)) }
     end
 
     # @return [Part, #call, nil]
@@ -91,7 +91,7 @@ module Pipeloader
         coercion = Coercion.new(plain.field.type, lookup.value_type)
         Selection::Part.new([lookup.owners_key], lambda do |key, columns|
           Calculation.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, coercion)
-        end)
+        end).asking(chain.contexts)
       end
     end
 
@@ -117,7 +117,7 @@ module Pipeloader
         page = plan_below(item, nodes, model)
         next page if page.is_a?(String)
 
-        given = PageLookup::Arguments.new(field, nodes.first, model, page.peeks?)
+        given = PageLookup::Arguments.new(field, nodes.first, chain, model, page.peeks?)
         linked(type, field, reflection, PageLookup.new(reflection, page.projection, chain, given), page)
       end
     end

@@ -3,6 +3,10 @@
 module Pipeloader
   # An association that a Plan follows, and the plan for the records that it brings.
   class Link
+    # Of how many values of the context it knows what they lead to.
+    BOUND = 16
+    private_constant :BOUND
+
     attr_reader :key, :plan, :name
 
     # @return [Integer] where in its owner's row the key is
@@ -44,6 +48,24 @@ module Pipeloader
     # @return [Array<GraphQL::Schema::Field>] that its rows are for
     def fields = [@field, *@plan.fields].compact
 
+    # As Plan's.
+    def asks? = @lookup.contexts.any? || @plan.asks?
+
+    # The same where it has asked.
+    #
+    # @return [Link] one for all that have found the same
+    def bound(context)
+      return self if @lookup.contexts.empty?
+
+      lookup = @lookup.for(context)
+      (@bound ||= Bounded.new(BOUND).compare_by_identity)[lookup] ||= dup.tap { |link| link.lookup = lookup }
+    end
+
+    def check(context)
+      @lookup.contexts.each { |value| ContextAnswer.of(value, context) }
+      @plan.check(context)
+    end
+
     def current? = @plan.current?
     def databases = @plan.databases
 
@@ -52,6 +74,8 @@ module Pipeloader
 
     # @return [Lookup] of the rows that it leads to
     attr_reader :lookup
+
+    protected attr_writer :lookup
 
     # @param rows [Array<Array>] of owners
     # @return [Array] what is to be looked up for them

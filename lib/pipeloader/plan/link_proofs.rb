@@ -18,7 +18,7 @@ module Pipeloader
         plan = plan_below(item, nodes, model)
         next plan if plan.is_a?(String)
 
-        given = FieldArguments.new(field, nodes.first) if chain && chain.parameters.any?
+        given = FieldArguments.new(field, nodes.first, chain) if chain && chain.parameters.any?
         lookup = (lookups[plan.projection] unless given)
         lookup ||= chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.of(reflection, plan.projection)
         lookups[plan.projection] = lookup
@@ -34,7 +34,7 @@ module Pipeloader
       plain = PlainField.of(type, field)
       Selection::Part.new([lookup.owners_key], lambda do |key, columns|
         Link.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
-      end)
+      end, nil, plan.asks?).asking(lookup.contexts)
     end
 
     def objection_to_link(type, field, reflection, many)

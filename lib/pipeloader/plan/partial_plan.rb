@@ -18,6 +18,7 @@ module Pipeloader
       parts, others = fields.partition { |_, field| field.is_a?(Selection::Part) && !field.rows_only }.map(&:to_h)
       @calls = others.transform_values(&:call).compact
       @columns = parts.transform_values(&:columns)
+      @asking = parts.select { |_, part| part.asks }
       entries = parts.to_h { |key, part| [key, part.entry.call(key, part.columns)] }
       @links, @leaves = entries.partition { |_, entry| entry.respond_to?(:lookup) }.map(&:to_h)
     end
@@ -49,6 +50,9 @@ module Pipeloader
 
     # True if a field is a leaf that its object's record tells, or such an association.
     def plain?(key) = @columns.key?(key)
+
+    # True if a plain field asks the context, into which a field before it may have put something.
+    def asks?(key) = @asking.key?(key)
 
     # True if all models are as they were, as Plan#current?.
     def current?

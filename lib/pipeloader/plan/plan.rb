@@ -37,17 +37,22 @@ module Pipeloader
 
       def of_record(record, columns, context) = of_attributes(columns.map { |it| Coercion.attribute(record, it) }, context)
 
+      def asks? = formula.contexts.any?
+      def check(context) = formula.contexts.each { |value| ContextAnswer.verify(value, context) }
+
       private
 
       # given: FieldArguments, if it has any
       def of_attributes(attributes, context)
-        value = given ? formula.call(attributes, given.of(context)) : formula.call(attributes)
-        coercion.of_attribute(value, context)
+        check(context)
+        arguments = given ? given.of(context) : NO_ARGUMENTS
+        coercion.of_attribute(formula.call(attributes, arguments, context), context)
       end
     end
 
     NONE = [].freeze
-    private_constant :NONE
+    NO_ARGUMENTS = {}.freeze
+    private_constant :NONE, :NO_ARGUMENTS
 
     # @return [Projection] columns of the rows, in their order
     attr_reader :projection
@@ -67,7 +72,14 @@ module Pipeloader
       @links = number(entries.grep(Link)).freeze
       @types = projection ? { model => model.attribute_types } : {}
       @links.each { |link| @types.update(link.plan.types) }
+      @asking = entries.select { |entry| (Computed === entry || Link === entry) && entry.asks? }.freeze
     end
+
+    # True if it asks the context for anything.
+    def asks? = @asking.any?
+
+    # @raise [DoesNotFit] where that would be code of the application's
+    def check(context) = @asking.each { |entry| entry.check(context) }
 
     # True if all models are as they were. After `reset_column_information` they aren't.
     def current? = @types.all? { |model, types| model.attribute_types.equal?(types) }
@@ -98,7 +110,9 @@ module Pipeloader
     # It is about to be used for a query: for the second one it is made into code.
     #
     # @param coerced [Boolean] whether its own rows are records'; what is below are rows from the database
+    # @raise [DoesNotFit] as #check
     def use(context, coerced: false)
+      check(context)
       return @links.each { |link| link.plan.use(context) } if coerced
       return if @builder
 

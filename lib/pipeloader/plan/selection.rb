@@ -9,9 +9,14 @@ module Pipeloader
     #
     # columns: those that it reads of its object's row. entry: makes the plan's entry of a key and the rows' columns. reason: why
     # graphql-ruby does the field once the records that it brings are read; nil if it is plain. rows_only: whether only a Plan can
-    # do it
-    Part = Struct.new(:columns, :entry, :reason, :rows_only) do
+    # do it, as where something below it asks the context. asks: whether it does so itself
+    Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks) do
       def call = nil
+
+      def asking(contexts)
+        self.asks = contexts.any?
+        self
+      end
     end
 
     # A field that graphql-ruby does. call: ResolverCall, if it does no more than call one method

@@ -11,7 +11,7 @@ module Pipeloader
       def on(receiver) = receiver.public_send(name, *arguments, **keywords)
     end
 
-    # Stands for an argument of the resolver method's.
+    # Stands for an argument of the resolver method's, or for a ContextValue.
     Parameter = Struct.new(:name)
     REQUIRED = Object.new.freeze
 
@@ -23,13 +23,16 @@ module Pipeloader
     # @return [Array<Call>] the record's comes first
     attr_reader :calls
 
-    # @return [Hash{Symbol => Object}] what it is if it isn't given: a literal, or REQUIRED
+    # @return [Hash{Symbol, ContextValue => Object}] what it is if it isn't given: a literal, or REQUIRED
     attr_reader :parameters
 
     def initialize(calls, parameters)
       @calls = calls
       @parameters = parameters
     end
+
+    # @return [Array<ContextValue>] what it asks of the context
+    def contexts = parameters.keys.grep_v(Symbol)
 
     #: () -> Symbol
     def reader = calls.first.name

@@ -17,9 +17,11 @@ module Pipeloader
       def chain(type, name)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object)) && !counted?
 
-        instructions = Bytecode.of(type.instance_method(name))
-        calls = instructions && asked(instructions)
-        Chain.new(calls, instructions.keywords) if calls
+        instructions = Bytecode.of(type.instance_method(name)) or return
+        steps = ContextValue.fold(instructions.steps, type)
+        contexts = steps.filter_map { |step, value| value if step == :context_value }
+        calls = asked(steps, instructions)
+        Chain.new(calls, { **instructions.keywords, **contexts.to_h { |value| [value, Chain::REQUIRED] } }) if calls
       end
 
       private
@@ -27,8 +29,8 @@ module Pipeloader
       def counted? = Provenance.rubys(:Coverage)&.running?
 
       # As of `object.comments.where(hidden: true).count`.
-      def asked(instructions)
-        case instructions.steps
+      def asked(steps, instructions)
+        case steps
         in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
           stack, calls = [], []
           calls if steps.all? { |step| step(step, stack, calls, instructions) } && stack.empty? && calls.any?
@@ -46,6 +48,7 @@ module Pipeloader
         in [:putobject_INT2FIX_0_] then stack.push(0)
         in [:putobject_INT2FIX_1_] then stack.push(1)
         in [:getlocal_WC_0, place] then (name = instructions.parameter(place)) && stack.push(Chain::Parameter.new(name))
+        in [:context_value, value] then stack.push(Chain::Parameter.new(value))
         in [:newarray, size] then stack.push(stack.pop(size))
         in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
         in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call)

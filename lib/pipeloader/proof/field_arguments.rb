@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # The arguments of a field at one place of a document: the same for all objects.
+  # The arguments of a field at one place of a document, and what its resolver method asks of the context: the same for all
+  # objects.
   class FieldArguments
     METHODS = %i[authorized? authorized_as_type? coerce_into_values prepare_value load_and_authorize_value default_value
                  default_value?].freeze
@@ -42,17 +43,26 @@ module Pipeloader
       end
     end
 
-    #: (GraphQL::Schema::Field, GraphQL::Language::Nodes::Field) -> void
-    def initialize(field, node)
+    # @return [Array<ContextValue>]
+    attr_reader :contexts
+
+    # @param method [Chain, Formula] what the field does with them
+    #
+    #: (GraphQL::Schema::Field, GraphQL::Language::Nodes::Field, (Chain | Formula)) -> void
+    def initialize(field, node, method)
       @field = field
       @node = node
+      @contexts = method.parameters.keys.grep_v(Symbol)
     end
 
-    # @return [Hash{Symbol => Object}] as the resolver method is given it
+    # @return [Hash{Symbol, ContextValue => Object}] as the resolver method is given it, and as it finds it
     # @raise [DoesNotFit] where graphql-ruby has something to say
     def of(context)
       arguments = context.query.arguments_for(@node, @field)
-      arguments.is_a?(GraphQL::Execution::Interpreter::Arguments) ? arguments.keyword_arguments : raise(DoesNotFit)
+      raise DoesNotFit unless arguments.is_a?(GraphQL::Execution::Interpreter::Arguments)
+      return arguments.keyword_arguments if @contexts.empty?
+
+      { **arguments.keyword_arguments, **@contexts.to_h { |value| [value, ContextAnswer.of(value, context)] } }
     rescue GraphQL::Error
       raise DoesNotFit
     end

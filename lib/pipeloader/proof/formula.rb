@@ -69,7 +69,7 @@ module Pipeloader
       def of_type(type, name)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
-        make(OfType, type, name) do |steps|
+        make(OfType, type, name, ->(steps) { ContextValue.fold(steps, type) }) do |steps|
           case steps
           in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
             taken(behind) { |call| Bytecode.on_object?(call) }
@@ -87,22 +87,28 @@ module Pipeloader
         owner = model.instance_method(name).owner
         return unless model.descendants.all? { |heir| heir.method_defined?(name) && heir.instance_method(name).owner == owner }
 
-        make(OfModel, model, name) { |steps| taken(steps) { |call| Bytecode.simple?(call) } }
+        make(OfModel, model, name, :itself.to_proc) { |steps| taken(steps) { |call| Bytecode.simple?(call) } }
       end
+
+      # True if a method does no more for any value that there can be.
+      def callable?(name) = NAMES.include?(name) && rubys?(name)
 
       private
 
+      # @param fold [#call] of the steps
       # @yield [Array] the steps behind each `self`
       # @yieldreturn [Array(Symbol, Array), nil] what reader is called, and the steps behind that
-      def make(kind, host, name, &)
+      def make(kind, host, name, fold, &)
         method = host.instance_method(name)
         instructions = Bytecode.of(method)
         return unless instructions&.straight?
 
-        readers = readers(instructions.steps, &)
-        return unless readers&.any? && inside(instructions.steps).all? { |it| rubys?(it) }
+        steps = fold.call(instructions.steps)
+        contexts = steps.filter_map { |step, value| value if step == :context_value }
+        readers = readers(steps, &)
+        return if readers.nil? || (readers.empty? && contexts.empty?) || !inside(steps).all? { |it| rubys?(it) }
 
-        kind.new(host, method, readers, instructions.keywords)
+        kind.new(host, method, readers, instructions.keywords, contexts)
       end
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
@@ -124,6 +130,7 @@ module Pipeloader
             found << reader
           in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]
             return unless Bytecode.block_pass?(call) && ITERATIONS.include?(mid) && rubys?(mid) && callable?(name)
+          in [[:context_value, _], *steps] then nil
           in [Symbol => label, *steps] then passed << label
           in [step, *steps] then return unless harmless?(step, passed)
           end
@@ -153,8 +160,6 @@ module Pipeloader
       def harmless_call?(name, calls)
         calls.any? && name.start_with?("opt_") && calls.all? { |call| Bytecode.simple?(call) && callable?(call[:mid]) }
       end
-
-      def callable?(name) = NAMES.include?(name) && rubys?(name)
 
       def literal?(value)
         case value
@@ -189,37 +194,46 @@ module Pipeloader
     # @return [Hash{Symbol => Object}] as Chain's
     attr_reader :parameters
 
+    # @return [Array<ContextValue>] what it asks of the context
+    attr_reader :contexts
+
     alias inspect to_s
 
-    def initialize(host, method, readers, parameters)
+    def initialize(host, method, readers, parameters, contexts)
       @host = host
       @method = method
       @readers = readers
       @parameters = parameters
+      @contexts = contexts
     end
 
     # @param values [Array] what the readers would return
     # @param arguments [Hash{Symbol => Object}] of the method
+    # @param context [GraphQL::Query::Context, nil] of which it is verified what is there (ContextAnswer)
     # @return what the method returns
     # @raise [DoesNotFit] if it raises anything
-    def call(values, arguments = NOTHING)
-      @method.bind_call(receiver(values), **arguments)
-    rescue StandardError => e
-      raise Coercion.verdict(e) { @method.bind_call(receiver(values), **arguments) }
+    def call(values, arguments = NOTHING, context = nil)
+      work = -> { @method.bind_call(receiver(values, context), **arguments) }
+      begin
+        work.call
+      rescue StandardError => e
+        raise Coercion.verdict(e, &work)
+      end
     end
 
     # A resolver method.
     class OfType < Formula
       def initialize(*)
         super
-        @record = Struct.new(*@readers)
+        @record = Struct.new(*@readers) if @readers.any?
       end
 
       private
 
-      def receiver(values)
+      def receiver(values, context)
         object = @host.allocate
-        object.instance_variable_set(:@object, @record.new(*values))
+        object.instance_variable_set(:@object, @record&.new(*values))
+        object.instance_variable_set(:@context, context)
         object
       end
     end
@@ -234,7 +248,7 @@ module Pipeloader
 
       private
 
-      def receiver(values)
+      def receiver(values, _context)
         record = @host.allocate
         record.instance_variable_set(:@primary_key, @host.primary_key)
         record.instance_variable_set(:@attributes, Attributes.new(names.zip(values).to_h))

@@ -101,6 +101,17 @@ module Pipeloader
       end
     end
 
+    # What a method of its records reads, where it does no more than to make something of columns of known types.
+    #
+    # @param name [Symbol]
+    # @return [Array<String>, nil] nil where it may do more
+    def columns_of(name)
+      return if objection_to_readers || !@model.method_defined?(name)
+
+      read = asked_alone(name) || formula(name)&.readers&.flat_map { |it| asked_alone(it) || [nil] }
+      read if read&.all? { |column| column && !stores?(column) && Cast.known?(@model.attribute_types.fetch(column)) }
+    end
+
     # True if a column has store accessors: to read one of these turns a null of the record's into an empty Hash.
     #
     # @param column [String, nil]
@@ -126,6 +137,16 @@ module Pipeloader
       proof = yield
       proofs[name] = [method, proof].freeze unless proof.is_a?(Footprint) && proof.reason
       proof
+    end
+
+    # @return [Array<String>, nil] the columns of a reader, or of `admin?`
+    def asked_alone(name)
+      reader = reader(name)
+      return reader.columns if reader.columns?
+
+      method = @model.instance_method(name)
+      column = @model.attribute_aliases.fetch(asked = name.to_s.delete_suffix("?"), asked)
+      [column] if name.end_with?("?") && column?(column) && method.owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
     end
 
     def family = [@model, *@model.descendants]

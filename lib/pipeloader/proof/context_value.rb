@@ -1,0 +1,126 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a resolver method asks of the query's context, and then of what is there, by methods without arguments:
+  #
+  #     object.likes.exists?(user_id: context[:viewer].id)
+  #     object.author_id == current_user&.id                # def current_user = context[:current_user]
+  #
+  # What there is, and whether asking for it does anything else, ContextAnswer says.
+  class ContextValue
+    # safe: of `&.`, as all behind it are
+    Call = Struct.new(:name, :safe)
+
+    # What graphql-ruby itself puts there, other for each field.
+    OTHERS = %i[current_object current_arguments current_field current_path].freeze
+    private_constant :OTHERS
+
+    class << self
+      # @param steps [Array<Array, Symbol>] as Bytecode#steps
+      # @param type [Class] object type whose method they are of
+      # @return [Array<Array, Symbol>] the same, with [:context_value, ContextValue] in place of all that is such a value
+      def fold(steps, type)
+        folded = []
+        until steps.empty?
+          value, behind = taken(steps, type)
+          folded << (value ? [:context_value, value] : steps.first)
+          steps = value ? behind : steps.drop(1)
+        end
+        folded
+      end
+
+      private
+
+      # @return [Array(ContextValue, Array), nil] what is asked at the beginning of the +steps+, and those behind
+      def taken(steps, type)
+        key, calls, behind = begun(steps, type)
+        return unless key
+
+        more, behind = called(behind)
+        [new(key, calls + more, truth?(behind)), behind]
+      end
+
+      def begun(steps, type)
+        case steps
+        in [[:putself], [:opt_send_without_block, { mid: :context, orig_argc: 0 }], [:putobject, Symbol => key],
+            [:opt_aref, { mid: :[], orig_argc: 1 }], *behind]
+          [key, [], behind] if !OTHERS.include?(key) && Provenance.graphql?(type.instance_method(:context))
+        in [[:putself], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if !%i[context object].include?(mid)
+          helper = helper(type, mid) if Bytecode.simple?(call)
+          [helper.key, helper.calls, behind] if helper
+        else nil
+        end
+      end
+
+      # @return [ContextValue, nil] what a method of the type's returns
+      def helper(type, name)
+        return unless type.method_defined?(name) || type.private_method_defined?(name)
+
+        method = type.instance_method(name)
+        instructions = Bytecode.of(method) if method.parameters.empty?
+        case instructions&.straight? && fold(instructions.steps, type)
+        in [[:context_value, value], [:leave]] then value
+        else nil
+        end
+      end
+
+      def called(steps)
+        calls = []
+        loop do
+          case steps
+          in [[:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if alone?(call)
+            calls << Call.new(mid, false)
+            steps = behind
+          in [[:dup], [:branchnil, label], *behind]
+            safe, behind = safe(behind, label)
+            return [calls, steps] unless safe
+
+            return [calls + safe, behind]
+          else return [calls, steps]
+          end
+        end
+      end
+
+      # @return [Array(Array<Call>, Array), nil] the calls up to the +label+
+      def safe(steps, label)
+        inside = steps.take_while { |step| step != label }
+        calls = inside.filter_map do |step|
+          case step
+          in [:opt_send_without_block, { mid:, orig_argc: 0 } => call] then Call.new(mid, true) if alone?(call)
+          else nil
+          end
+        end
+        [calls, steps.drop(inside.size + 1)] if calls.any? && calls.size == inside.size
+      end
+
+      def alone?(call) = Bytecode.on_object?(call) && !call.key?(:kw_arg)
+
+      # True if it's only asked whether it's there.
+      def truth?(behind)
+        case behind
+        in [[:branchif | :branchunless, _], *] | [[:opt_not, _], *] | [[:dup], [:branchunless, _], [:pop], *] then true
+        else false
+        end
+      end
+    end
+
+    # @return [Symbol] of the context
+    attr_reader :key
+
+    # @return [Array<Call>] what is called of the value, and of what that returns
+    attr_reader :calls
+
+    # "context[:viewer]&.id"
+    def to_s = "context[#{@key.inspect}]#{@calls.map { |call| "#{"&" if call.safe}.#{call.name}" }.join}"
+    alias inspect to_s
+
+    # @param truth [Boolean] whether it's only asked if it is there
+    def initialize(key, calls, truth)
+      @key = key
+      @calls = calls
+      @truth = truth
+    end
+
+    def truth? = @truth
+  end
+end

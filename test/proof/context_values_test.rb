@@ -1,0 +1,245 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+require "delegate"
+
+# Resolver methods that ask the query's context for plain values, or for a record's columns, are plain as long as that is what is
+# there; whatever else is there is graphql-ruby's.
+class ContextValuesTest < PlanTest
+  class Viewer < ActiveRecord::Base
+    self.table_name = "users"
+    alias_attribute :title, :name
+    def initial = name[0].to_s
+    def popular? = Post.where(author_id: id).count > 1
+    def nothing = nil
+  end
+
+  # What an application's base class has.
+  class Base < Schemas::Base
+    def current_user = context[:viewer]
+    def memo = @memo ||= context[:viewer]
+    def given(name = :viewer) = context[name]
+
+    private
+
+    def viewer_id = current_user&.id
+  end
+
+  USER = type("User") { field :name, String }
+  COMMENT = type("Comment") { field :body, String }
+
+  PLAIN = {
+    mine: "Boolean", mine_too: "Boolean", mine_privately: "Boolean", greeting: String, either: String, anonymous: "Boolean", named: String,
+    initial: String, length: Integer, listed: "Boolean", only: String, both: String
+  }.freeze
+  CHAINS = { scored: Integer, scored_by_id: Integer, any: "Boolean", several: Integer, limited: Integer, by_record: Integer, latest: COMMENT, bodies: [COMMENT] }.freeze
+  OPAQUE = { remembered: "Boolean", handed: "Boolean", fetched: "Boolean", path: String, dynamic: "Boolean", stored: "Boolean", compared: "Boolean" }.freeze
+
+  POST = type("Post", Base) do
+    field :title, String
+    field :author, USER
+    { **PLAIN, **CHAINS, **OPAQUE }.each { |name, type| field name, type }
+    field :paged, COMMENT.connection_type
+    field :hits, Integer do
+      argument :least, Integer, required: false
+    end
+    field :opaque, String
+
+    def mine = object.author_id == context[:viewer]&.id
+    def mine_too = current_user ? object.author_id == current_user.id : nil
+    def mine_privately = object.author_id == viewer_id
+    def greeting = "#{object.title} for #{context[:name]}"
+    def either = context[:name] || object.title
+    def anonymous = !context[:viewer]
+    def named = context[:viewer] && context[:viewer].name.upcase
+    def initial = context[:viewer]&.initial
+    def length = context[:name].to_s.length + object.id
+    def listed = context[:ids].include?(object.id)
+    def only = context[:name]
+    def both = "#{context[:viewer]&.title}#{context[:name]&.strip}"
+
+    def scored = object.comments.where(commenter_id: context[:viewer].id).count
+    def scored_by_id = object.comments.where(commenter_id: viewer_id).count
+    def any = object.comments.exists?(commenter_id: context[:viewer]&.id)
+    def several = object.comments.where(commenter_id: context[:ids]).count
+    def limited = object.comments.where("score > ?", context[:least]).size
+    def by_record = object.comments.where(commenter_id: context[:viewer]).count
+    def latest = object.comments.where(commenter_id: viewer_id).order(:id).last
+    def bodies = object.comments.where(commenter_id: context[:ids]).order(:id)
+    def paged = object.comments.where(commenter_id: context[:ids]).order(:id)
+    def hits(least: 1) = object.comments.where("score >= ?", least).where(commenter_id: context[:ids]).count
+
+    def remembered = object.author_id == memo&.id
+    def handed = object.author_id == given&.id
+    def fetched = object.author_id == context.fetch(:viewer, nil)&.id
+    def path = "#{object.id}#{context[:current_path]}"
+    def dynamic = object.author_id == context[object.title.to_sym]
+    def stored = object.author_id == (context[:stored] = 7)
+    def compared = context[:viewer] == object.author_id
+
+    def opaque = context[:do].call(object, context).to_s
+  end
+
+  def schemas(&block) = super({ posts: [[POST], -> { Post.order(:id).limit(6) }], post: [POST, -> { Post.order(:id).first }] }, &block)
+
+  def viewer = Viewer.order(:id).third
+
+  def query(*names) = "{ posts { #{names.map { |it| it.to_s.camelize(:lower) }.join(" ")} } }"
+
+  def assert_aside(text, schemas = schemas(), **options) = super
+
+  def assert_context(text, context, schemas = schemas(), **options)
+    assert_plan(text, schemas, context: -> { context.dup }, made: [Viewer, User], **options)
+  end
+
+  def test_formulas
+    schemas = schemas()
+    [{ viewer: viewer, name: " you ", ids: [1, 2] }, { viewer: nil, name: nil, ids: [] }, { viewer: Viewer.first, name: "é", ids: [3] }].each do |context|
+      assert_context(query(*PLAIN.keys), context, schemas)
+    end
+  end
+
+  def test_chains
+    schemas = schemas()
+    text = "{ posts { #{(CHAINS.keys - %i[latest bodies]).map { |it| it.to_s.camelize(:lower) }.join(" ")} hits hits2: hits(least: 3) latest { body } bodies { body } paged(first: 2) { nodes { body } } } }"
+    [viewer, Viewer.first, viewer].each { |it| assert_context(text, { viewer: it, ids: [it.id, 2], least: 2 }, schemas) }
+  end
+
+  def test_one_statement_for_all
+    schema = schemas.last
+    viewer = viewer()
+    trips = assert_round_trips(2) { schema.execute(query(:title, :scored, :mine), context: { viewer: viewer }) }
+    assert_equal [1, 1], trips.map(&:size)
+  end
+
+  # Who isn't there raises, as it does.
+  def test_nobody
+    schemas = schemas()
+    assert_aside(query(:scored), schemas, context: {}, errors: true)
+    assert_context(query(:scored_by_id, :any, :mine, :anonymous), {}, schemas)
+    assert_aside(query(:title, :listed), schemas, context: {}, errors: true)
+  end
+
+  Named = Struct.new(:id, :name) do
+    def initial = name[0]
+  end
+
+  class Decorated < SimpleDelegator
+    def id = 1
+  end
+
+  # What isn't plain is asked by graphql-ruby, for each object.
+  def test_others_that_are_there
+    counted = Class.new { attr_reader :id }.new
+    [Named.new(3, "x"), Decorated.new(viewer), counted, { id: 3 }, viewer.tap { |it| it.define_singleton_method(:id) { 1 } }, ->(*) { 3 }].each do |other|
+      %i[mine any].each { |name| assert_aside(query(name), context: { viewer: other }, errors: :any) }
+    end
+    assert_aside(query(:greeting), context: { name: viewer }, errors: :any)
+    assert_aside(query(:greeting), context: { name: Class.new(String).new("x") })
+    assert_aside(query(:listed), context: { ids: Set[1] })
+    assert_aside(query(:listed), context: { ids: [Object.new] })
+  end
+
+  def test_others_are_there_or_not = assert_context(query(:anonymous), { viewer: Object.new })
+
+  def test_methods_that_read
+    text = "{ posts { popular } }"
+    post = type("Post", Base) do
+      field :popular, "Boolean"
+      def popular = context[:viewer].popular? && object.id > 1
+    end
+    assert_aside(text, PlanTest.instance_method(:schemas).bind_call(self, { posts: [[post], -> { Post.order(:id) }] }), context: { viewer: viewer })
+  end
+
+  def test_what_is_not_in_memory
+    narrowed = Viewer.select(:name).third
+    assert_context(query(:mine), { viewer: narrowed }) # its id is nil
+    assert_aside(query(:title, :initial), context: { viewer: Viewer.select(:id).third }, errors: :any)
+    changed = viewer.tap { |it| it.name = "changed" }
+    assert_context(query(:named, :initial), { viewer: changed, name: "x" })
+    assert_context(query(:mine, :scored), { viewer: Viewer.new(name: "new") })
+  end
+
+  def test_opaque_ones
+    OPAQUE.each_key { |name| assert_aside(query(name), context: -> { { viewer: viewer } }) }
+  end
+
+  def test_a_context_of_the_applications
+    own = Class.new(GraphQL::Query::Context) { def [](key) = key == :name ? "own" : super }
+    assert_aside(query(:greeting), schemas { context_class(own) })
+    harmless = Class.new(GraphQL::Query::Context)
+    assert_context(query(:greeting), { name: "x" }, schemas { context_class(harmless) })
+  end
+
+  def test_a_method_context_of_the_types
+    post = type("Post", Base) do
+      field :greeting, String
+      def context = { name: object.title }
+      def greeting = "#{object.id} #{context[:name]}"
+    end
+    assert_aside("{ posts { greeting } }", PlanTest.instance_method(:schemas).bind_call(self, { posts: [[post], -> { Post.order(:id) }] }))
+  end
+
+  # -- what other fields put there -----------------------------------------------------------------------------------------
+
+  def both(document, context = {}, times = 3)
+    schemas = schemas()
+    times.times do
+      answers = schemas.map { |schema| schema.execute(document, context: context.transform_values { |it| it.is_a?(Proc) ? it : it.dup }).to_h }
+      assert_equal text_of(answers.first), text_of(answers.last)
+    end
+  end
+
+  def test_a_field_of_an_object_before_assigns
+    count = ->(_, context) { context[:name] = context.fetch(:name, "a").succ }
+    ["opaque greeting", "greeting opaque", "title greeting opaque only", "greeting opaque scoredById either"].each do |selected|
+      both("{ posts { #{selected} } }", { do: count })
+      both("{ post { #{selected} } posts { #{selected} } }", { do: count })
+    end
+    turn = ->(post, context) { context[:ids] = [post.id] }
+    both("{ posts { several opaque listed bodies { body } paged { nodes { body } } hits } }", { do: turn, ids: [1] })
+    both("{ posts { title several opaque } }", { do: turn, ids: [1] })
+  end
+
+  def test_scopes
+    scope = ->(post, context) { context.scoped_set!(:name, post.title) }
+    both("{ posts { opaque greeting author { name } } }", { do: scope, name: "x" })
+    query = type("Query") do
+      field :posts, [POST]
+      field :others, [POST]
+      def posts
+        context.scoped_set!(:name, "scoped")
+        Post.order(:id).limit(3)
+      end
+
+      def others = Post.order(:id).limit(2)
+    end
+    assert_aside("{ posts { greeting } others { greeting } }", make(query: query), context: { name: "x" })
+    # (On Next it would be seen by `others`, which wait meanwhile, with a resolver or without.)
+    assert_aside("{ others { greeting } posts { greeting } }", make(query: query), context: { name: "x" }) unless Engine::NEXT
+  end
+
+  def test_a_root_that_assigns
+    query = type("Query") do
+      field :posts, [POST]
+      def posts
+        context[:name] = "assigned"
+        Post.order(:id).limit(3)
+      end
+    end
+    assert_context("{ posts { greeting } more: posts { only greeting } }", { name: "x" }, make(query: query))
+  end
+
+  def test_each_execution_has_its_own
+    schema = schemas.last
+    names = Array.new(5) { |i| schema.execute(query(:greeting, :scored), context: { name: i.to_s, viewer: Viewer.order(:id).offset(i).first }).to_h }
+    assert_equal 5, names.uniq.size
+    threads = Array.new(4) { |i| Thread.new { Array.new(20) { schema.execute(query(:only), context: { name: i.to_s }).to_h.dig("data", "posts").map { |it| it["only"] }.uniq } } }
+    assert_equal Array.new(4) { |i| [[i.to_s]] }, threads.map { |it| it.value.uniq }
+  end
+
+  def test_explain
+    explained = Pipeloader.explain(schemas.last, query(:title, :mine), context: { viewer: viewer }).to_s
+    assert_match(/posts: compiled\n  title: compiled\n  mine: compiled/, explained)
+  end
+end
