@@ -59,7 +59,7 @@ module Fuzz
       when 2 then "!#{boolean(m, on, depth - 1)}"
       when 3 then "#{integer(m, on, depth - 1)} #{pick(%w[> < >= ==])} #{int(0..5)}"
       when 4, 5 then relation(m, on) { |text, _| "#{text}.#{pick(%w[exists? any? empty? none?])}" } || own
-      when 6 then "context[:viewer] == #{integer(m, on, 0)}"
+      when 6 then pick(["context[:viewer] == #{integer(m, on, 0)}", "context[:viewer] && #{own}", "!context[:nobody]&.zero? && #{own}"])
       when 7 then "(#{boolean(m, on, depth - 1)} #{pick(%w[&& ||])} #{boolean(m, on, depth - 1)})"
       when 8
         one, = single(m, on)
@@ -107,7 +107,8 @@ module Fuzz
     # What may follow a relation.
     def narrowing(target)
       case int(0..9)
-      when 0, 1, 2 then ""
+      when 0, 1 then ""
+      when 2 then ".where(#{plain_number(target)}: context[:viewer]#{pick(["", "", "&.succ"])})"
       when 3, 4, 5 then ".where(#{condition(target)})"
       when 6 then ".where.not(#{condition(target)})"
       when 7 then target.scopes.empty? ? "" : ".#{pick(target.scopes)}"
@@ -148,6 +149,8 @@ module Fuzz
       names = target.of(:string, :integer).reject { |it| %w[secret].include?(it.name) }.map(&:name)
       pick([*names, target.key.last])
     end
+
+    def plain_number(target) = pick([*target.of(:integer, :bigint, :belongs_to).map(&:name), target.key.last])
 
     def literal_string = pick(["none", "–", "it's", "ключ"]).inspect
 

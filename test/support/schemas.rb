@@ -190,7 +190,7 @@ module Schemas
     def pair = @pair ||= make
 
     # The same without plans, so that each read parks.
-    def parked = @parked ||= make(pipeloader: { compile: false })
+    def parked = @parked ||= make(pipeloader: { compile: false, forecast: false })
 
     # New schemas of the same types; the block is evaluated in both.
     #
