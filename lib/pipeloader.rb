@@ -32,8 +32,7 @@ module Pipeloader
     #   default: Pipeloader.field_exact
     # @param compile [Boolean] whether subtrees that are proved plain go from rows straight to the response, see docs/plans.md
     # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
-    # @param forecast [Boolean] whether what resolvers have asked for in earlier executions of a document is read ahead, see
-    #   docs/forecast.md
+    # @param forecast [Boolean] whether what resolvers asked for in earlier executions is read ahead, see docs/forecast.md
     # @param rest [Boolean] whether operations that are faster without Pipeloader are executed without it, see docs/performance.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
@@ -111,6 +110,8 @@ module Pipeloader
   # Added to a schema by `use Pipeloader`.
   module Schema
     attr_writer :pipeloader_options, :pipeloader_compiles
+    # True if a resolver has asked a source, which works by Pipeloader alone: the schema has no dataloader of its own.
+    attr_accessor :pipeloader_sourced
 
     # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, rest: true}: its own, or its superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options

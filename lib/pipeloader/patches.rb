@@ -20,11 +20,10 @@ module Pipeloader
         Witness.installation = method(:install_witness)
         GraphQL::Schema::Object.extend(FieldExact)
         install_on_ruby
-        # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
-        ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
         when_loaded(:active_record) { Patches.install_on_active_record }
         when_loaded(:active_record_postgresqladapter) do
           prepend(PostgreSQLSession, PostgreSQLReads)
+          Outside.install_on_postgresql(self)
           SelfTest.run(self)
         end
         when_loaded(:active_record_sqlite3adapter) do
@@ -36,7 +35,9 @@ module Pipeloader
       def install_on_ruby
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
-        ::BasicSocket.prepend(Sockets)
+        Outside.install
+        # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
+        ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
       end
 
       def install_on_next
@@ -100,7 +101,7 @@ module Pipeloader
       # Patches what an application may load, or configure, after this gem.
       def prepare_for_response
         @batch ||= ::GraphQL::Batch::Loader.prepend(GraphQLBatch) if defined?(::GraphQL::Batch::Loader)
-        @ssl ||= ::OpenSSL::SSL::SSLSocket.prepend(Sockets) if defined?(::OpenSSL::SSL::SSLSocket)
+        @ssl ||= Outside.install_on_socket(::OpenSSL::SSL::SSLSocket) if defined?(::OpenSSL::SSL::SSLSocket)
         return if @context || ActiveSupport::IsolatedExecutionState.isolation_level != :fiber
 
         @context = ActiveSupport::IsolatedExecutionState.singleton_class.prepend(IsolatedExecutionState)
@@ -137,7 +138,7 @@ require "pipeloader/patches/query_context"
 require "pipeloader/patches/schema_timeout"
 require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/timeout"
-require "pipeloader/patches/sockets"
+require "pipeloader/patches/outside"
 require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
 require "pipeloader/patches/field_selects"

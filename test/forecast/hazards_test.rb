@@ -359,9 +359,42 @@ class ForecastHazardsTest < PlanTest
 
   # The server writes when it is called by a client whose connection was open before.
   def test_a_service_that_writes
-    %w[write syswrite puts << send].each do |name|
+    %w[write syswrite puts << print send].each do |name|
       assert_called(-> { TCPServer.new("127.0.0.1", 0) }) { |socket, call| socket.public_send(name, call, *(0 if name == "send")) }
     end
+  end
+
+  # Without a server: whoever writes is another session.
+  def test_others_that_write
+    @elsewhere = TestDatabase.connect
+    sql = ->(post) { "UPDATE comments SET body = body || '!' WHERE post_id = #{post.id}" }
+    psql = ->(post) { [{ "PGPASSWORD" => TestDatabase.hash[:password].to_s }, "psql", "-q", "-h", *TestDatabase.hash.values_at(:host).map(&:to_s), "-p", TestDatabase.hash[:port].to_s, "-U", TestDatabase.hash[:username].to_s, "-c", sql.call(post), TestDatabase.hash[:database].to_s] }
+    { exec: ->(post) { @elsewhere.exec(sql.call(post)) }, params: ->(post) { @elsewhere.exec_params(sql.call(post), []) },
+      fresh: ->(post) { TestDatabase.connect.tap { |it| it.exec(sql.call(post)) }.close },
+      query: ->(post) { @elsewhere.async_query(sql.call(post)) },
+      sent: ->(post) { @elsewhere.send_query(sql.call(post)); @elsewhere.get_last_result },
+      system: ->(post) { system(*psql.call(post)) || raise("psql") }, spawn: ->(post) { Process.wait(spawn(*psql.call(post))) },
+      fork: ->(post) { Process.wait(fork { TestDatabase.connect.exec(sql.call(post)); exit!(0) }) },
+      popen: ->(post) { IO.popen(psql.call(post), &:read) },
+      udp: lambda do |post|
+        server = UDPSocket.new.tap { |it| it.bind("127.0.0.1", 0) }
+        thread = Thread.new { @elsewhere.exec(sql.call(server.recv(10).to_i.then { post })) && server.send("done", 0, "127.0.0.1", @client.addr[1]) }
+        (@client = UDPSocket.new).bind("127.0.0.1", 0)
+        @client.send("go", 0, "127.0.0.1", server.addr[1])
+        @client.recv(10)
+        thread.join
+      end,
+      polled: lambda do |post|
+        thread = Thread.new { @elsewhere.exec(sql.call(post)) }
+        sleep 0.001 while thread.alive?
+      end }.each_value do |call|
+      ask = ->(post, _) { call.call(post); post.comments.map(&:body) }
+      schemas = schemas({ posts: [[POST], -> { Post.order(:id).limit(3) }] })
+      assert_steady("{ posts { first } }", schemas, context: { first: ask }, before: -> { restore })
+    end
+  ensure
+    @elsewhere.close
+    restore
   end
 
   def test_a_service_over_tls

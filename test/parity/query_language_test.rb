@@ -108,6 +108,16 @@ class QueryLanguageTest < AnswerTest
     assert_equal JSON.generate(plain.call), JSON.generate(answers)
   end
 
+  def test_a_list_as_a_partial
+    skip "this graphql has no Query::Partial" unless GraphQL::Query.method_defined?(:run_partials)
+
+    answers = Schemas.pair.map do |schema|
+      query = schema.query_class.new(schema, "{ posts { title failing author { name } } }".sub("failing", "commentsCount"))
+      query.run_partials([{ path: ["posts"], object: ::Post.order(:id).first(3), context: {} }]).map(&:to_h)
+    end
+    assert_equal(*answers.map { |it| JSON.generate(it) })
+  end
+
   def test_partials
     skip "this graphql has no Query::Partial" unless GraphQL::Query.method_defined?(:run_partials)
 

@@ -41,7 +41,7 @@ module Pipeloader
     def course(partial, result, fields)
       selections = result.graphql_selections
       keys = result.ordered_result_keys
-      return ObjectCourse.new(partial, fields, keys) unless selections.equal?(result.ast_node.selections)
+      return ObjectCourse.new(partial, fields, keys) unless selections.equal?(result.ast_node&.selections)
 
       courses = @courses[selections] ||= {}.compare_by_identity
       courses[partial] ||= ObjectCourse.new(partial, fields, keys)

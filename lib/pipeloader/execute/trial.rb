@@ -19,6 +19,11 @@ module Pipeloader
     MARGIN = 0.97
     private_constant :FEW, :WATCHED, :PAUSE, :LONGEST_PAUSE, :ROUNDS, :CLEAR, :MARGIN
 
+    # Reads of an execution without Pipeloader, counted by the adapters.
+    READS = :pipeloader_reads
+    Count = Struct.new(:reads)
+    private_constant :Count
+
     class << self
       # Yields to execute +queries+, after it has decided how.
       #
@@ -27,12 +32,12 @@ module Pipeloader
       # @yieldreturn [Array<GraphQL::Query::Result>]
       def around(schema, queries, context, &)
         options = queries.first
-        return yield unless queries.one? && options.is_a?(Hash) && possible?(schema, context)
+        return yield unless options.is_a?(Hash) && queries.one? && possible?(schema, context)
 
         text, document, name = options.values_at(:query, :document, :operation_name)
-        trial = Operation.kept_of(schema, text, document)&.dig(:trials, name)
+        trial = Operation.kept_of(schema, text, document)&.dig(:trials, [schema, name])
         results = trial ? trial.execute(schema, context, &) : yield
-        keep(results.first.query, name)
+        keep(schema, results.first.query, name) if results.first.is_a?(GraphQL::Query::Result)
         results
       end
 
@@ -41,23 +46,26 @@ module Pipeloader
       #: (GraphQL::Query) -> bool
       def rests?(query)
         trials = Operation.kept_of(query.schema, query.query_string, nil)&.fetch(:trials, nil) or return false
-        trials.values_at(nil, query.selected_operation_name).compact.any?(&:rests?)
+        [nil, query.selected_operation_name].any? { |name| trials[[query.schema, name]]&.rests? }
       end
+
+      # An adapter is about to read, and no Pipeloader is there.
+      def count_read = Thread.current[READS]&.then { |count| count.reads += 1 }
 
       private
 
       # Whoever has brought a dataloader wants that one.
       def possible?(schema, context)
         Pipeloader.main_ractor? && schema.pipeloader_options[:rest] && context[:dataloader].nil? && !Pipeloader.disabled? &&
-          ResolverFiber.current.nil?
+          ResolverFiber.current.nil? && schema.dataloader_class < Loader
       end
 
       # An operation that no plan asks for is kept, too, and used.
-      def keep(query, name)
+      def keep(schema, query, name)
         return unless query.selected_operation && query.valid? && Operation.of(query)
 
-        kept = Operation.kept_of(query.schema, nil, query.document) or return
-        (kept[:trials] ||= {})[name] ||= new
+        kept = Operation.kept_of(schema, nil, query.document) or return
+        (kept[:trials] ||= {})[[schema, name]] ||= new
       end
     end
 
@@ -67,6 +75,8 @@ module Pipeloader
       @rests = false
       @left = WATCHED # executions before the next trial
       @pause = PAUSE / 2
+      @reads = 0 # the most that were seen without Pipeloader
+      @random = Random.new
       @seconds = nil # {whether without Pipeloader => [seconds, …]}, of a trial that is going on
     end
 
@@ -74,22 +84,14 @@ module Pipeloader
     def rests? = @rests
 
     # @yieldreturn [Array<GraphQL::Query::Result>]
-    def execute(schema, context)
-      rests = rest_now?
-      context[:dataloader] = loader = rests ? schema.dataloader_class.pipeloader_plain : schema.dataloader_class.new
-      began = now
-      yield.tap do |results|
-        seconds = now - began
-        query = results.first.query
-        query.context.namespace(:pipeloader)[:rests] = true if rests
-        note(rests, seconds, saved(loader, query), query)
-      end
+    def execute(schema, context, &)
+      rest_now?(schema) ? without(schema, context, &) : with(schema, context, &)
     end
 
     # Takes note of one execution.
     #
     # @param rested [Boolean] whether it was without Pipeloader
-    # @param saved [Integer] reads that waited for no round trip of their own
+    # @param saved [Integer] reads that waited for no round trip of their own, or would not have
     def note(rested, seconds, saved, query = nil)
       return gather if saved > FEW
       return @left -= 1 unless (trial = @seconds || begin_trial)
@@ -101,18 +103,62 @@ module Pipeloader
 
     private
 
-    # During a trial by turns.
-    def rest_now?
-      trial = @seconds
-      trial ? trial[true].size < trial[false].size : @rests
+    # During a trial by chance: callers may come by turns themselves. Sources work by Pipeloader alone where the schema has no
+    # dataloader.
+    def rest_now?(schema)
+      return false if schema.pipeloader_sourced
+
+      (trial = @seconds) ? @random.rand(trial.each_value.sum { |all| left(all) }) < left(trial[true]) : @rests
     end
 
-    def saved(loader, query)
-      return loader.is_a?(PlainLoader) && loader.asks_sources? ? FEW + 1 : 0 unless loader.is_a?(Loader)
+    # Some more than needed: executions that have begun by then may be of the other kind.
+    def left(all) = [ROUNDS - all.size, 0].max + 1
 
+    def with(schema, context)
+      context[:dataloader] = loader = schema.dataloader_class.new
+      began = now
+      results = yield
+      seconds = now - began
+      query = query_of(results) or return results
+
+      schema.pipeloader_sourced ||= loader.pipeloader_sourced? && null?(schema)
       ledger = query.context.namespace(:pipeloader)
-      ledger.fetch(:reads, 0) - ledger.fetch(:bursts, 0) + loader.pipeloader_spared
+      note(false, seconds, ledger.fetch(:reads, 0) - ledger.fetch(:bursts, 0) + loader.pipeloader_spared, query)
+      results
     end
+
+    # What fails here may not fail with Pipeloader, which is faster maybe.
+    def without(schema, context)
+      context[:dataloader] = plain_loader(schema)
+      outer, Thread.current[READS] = Thread.current[READS], count = Count.new(0)
+      began = now
+      results = yield
+      seconds = now - began
+      query = query_of(results) or return results
+
+      query.context.namespace(:pipeloader)[:rests] = true
+      note(true, seconds, more(count.reads), query)
+      results
+    ensure
+      Thread.current[READS] = outer
+      gather unless results
+    end
+
+    def query_of(results) = (results.first.query if results.first.is_a?(GraphQL::Query::Result))
+
+    # @return [Integer] how many reads there were beyond what is known
+    def more(reads)
+      more = @reads.zero? || @seconds ? 0 : reads - @reads
+      @reads = [@reads, reads].max if @seconds
+      more
+    end
+
+    def plain_loader(schema)
+      null?(schema) ? PlainLoader.new { schema.pipeloader_sourced = true } : schema.dataloader_class.pipeloader_base.new
+    end
+
+    # True if the schema has no dataloader of its own.
+    def null?(schema) = schema.dataloader_class.pipeloader_base <= GraphQL::Dataloader::NullDataloader
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
@@ -120,10 +166,15 @@ module Pipeloader
     def gather
       @rests = false
       @seconds = nil
-      @left = @pause
+      @left = @pause = [@pause * 2, LONGEST_PAUSE].min
     end
 
-    def begin_trial = @left.positive? ? nil : @seconds = { true => [], false => [] }
+    def begin_trial
+      return if @left.positive?
+
+      @reads = 0
+      @seconds = { true => [], false => [] }
+    end
 
     # What is slow without needn't be tried often.
     def slow?(without, with) = [without.size, with.size].min >= CLEAR && without.min > with.max

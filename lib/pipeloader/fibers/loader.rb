@@ -41,7 +41,7 @@ module Pipeloader
           self.default_nonblocking = base.default_nonblocking
           # In which order the schema would work without us.
           define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
-          define_singleton_method(:pipeloader_plain) { base <= GraphQL::Dataloader::NullDataloader ? PlainLoader.new : base.new }
+          define_singleton_method(:pipeloader_base) { base }
           define_method(:pipeloader_coalesces?) { coalesce }
           define_method(:pipeloader_forecasts?) { forecast && coalesce }
           # True if jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
@@ -181,6 +181,15 @@ module Pipeloader
     def get_fiber_variables
       super.tap { |variables| [ResolverFiber::KEY, ArgumentGroup::KEY, WORK].each { |key| variables.delete(key) } }
     end
+
+    # Without a dataloader of the schema's own, Pipeloader is what sources work by.
+    def with(...)
+      @pipeloader_sourced = true
+      super
+    end
+
+    # True if a source was asked for.
+    def pipeloader_sourced? = @pipeloader_sourced || false
 
     # Plans have looked up for several objects what each would have read for itself.
     #

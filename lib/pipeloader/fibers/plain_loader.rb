@@ -1,32 +1,36 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Executes a query as graphql-ruby does without a dataloader. Sources work all the same, as they do with Pipeloader; each is
-  # asked at once.
+  # Executes a query as graphql-ruby does without a dataloader. With Pipeloader sources work all the same, and so they do here;
+  # but each is asked at once. A schema of which a resolver has asked a source never gets this loader again.
   class PlainLoader < GraphQL::Dataloader::NullDataloader
-    WITH = GraphQL::Dataloader.instance_method(:with)
-    private_constant :WITH
+    WITH, CLEAR = %i[with clear_cache].map { |name| GraphQL::Dataloader.instance_method(name) }
+    private_constant :WITH, :CLEAR
 
     alias inspect to_s
 
-    def initialize(*)
+    # @yield where a source is asked
+    def initialize(&sourced)
       super
-      clear_cache
-      @asks_sources = false
+      @sourced = sourced
+      @source_cache = Hash.new { |cache, source| cache[source] = {} }.compare_by_identity
+      @requested = []
     end
 
-    # True if a source was asked for anything: Pipeloader would have gathered that.
-    def asks_sources? = @asks_sources
-
-    def with(...) = WITH.bind_call(self, ...)
-
-    def yield(source)
-      @asks_sources = true
-      source.run_pending_keys
+    def with(...)
+      @sourced.call
+      WITH.bind_call(self, ...)
     end
 
-    def queue_pending_source(_source) = nil
+    def yield(source = nil) = source&.run_pending_keys
 
-    def clear_cache = @source_cache = Hash.new { |cache, source| cache[source] = {} }.compare_by_identity
+    def queue_pending_source(source) = @requested << source
+
+    def run(...)
+      super
+      @requested.shift.run_pending_keys while @requested.any?
+    end
+
+    def clear_cache = CLEAR.bind_call(self)
   end
 end

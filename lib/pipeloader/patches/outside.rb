@@ -1,0 +1,77 @@
+# frozen_string_literal: true
+
+require "socket"
+
+module Pipeloader
+  module Patches
+    # Host:: BasicSocket, UDPSocket, OpenSSL::SSL::SSLSocket once it is loaded, Kernel, Process, IO, PG::Connection
+    # Since:: Ruby 3.1, pg 1.5
+    # Why no public seam does it:: a resolver that calls another process, or waits for one, has it write before it reads. What has
+    #   been read ahead is from before. Whatever is sent, by whichever client in Ruby, ends in one of these methods.
+    # Falls through when:: the current fiber is not a resolver's; of a connection to PostgreSQL, when it is ActiveRecord's.
+    module Outside
+      SENDING = %i[write write_nonblock syswrite send sendmsg sendmsg_nonblock].freeze
+      RUNNING = %i[system spawn ` sleep wait wait2 waitpid waitpid2 popen].freeze
+      ASKING = %i[exec exec_params exec_prepared query async_exec async_exec_params async_exec_prepared async_query sync_exec
+                  sync_exec_params sync_exec_prepared get_result get_last_result wait_for_notify].freeze
+      CONNECTING = %i[new connect open setdb setdblogin async_connect sync_connect].freeze
+      # True while ActiveRecord makes a connection.
+      OURS = :pipeloader_connects
+      private_constant :SENDING, :RUNNING, :ASKING, :CONNECTING, :OURS
+
+      class << self
+        def install
+          [::BasicSocket, ::UDPSocket].each { |host| install_on_socket(host) }
+          ::Kernel.prepend(calls(::Kernel, RUNNING))
+          [::Kernel, ::Process, ::IO].each { |host| host.singleton_class.prepend(calls(host.singleton_class, RUNNING)) }
+        end
+
+        def install_on_socket(host) = host.prepend(calls(host, SENDING))
+
+        # @param adapter_class [Class] PostgreSQLAdapter
+        def install_on_postgresql(adapter_class)
+          adapter_class.singleton_class.prepend(Clients)
+          sessions = calls(::PG::Connection, ASKING)
+          connecting = overrides(::PG::Connection.singleton_class, CONNECTING) do |connect|
+            connect.call.tap { |connection| connection.extend(sessions) unless Thread.current[OURS] || !connection.is_a?(::PG::Connection) }
+          end
+          ::PG::Connection.singleton_class.prepend(connecting)
+        end
+
+        private
+
+        # @return [Module] of those of the methods that +host+ has
+        def calls(host, names)
+          overrides(host, names) do |call|
+            ResolverFiber.current&.outdate
+            call.call
+          ensure
+            ResolverFiber.current&.outdate
+          end
+        end
+
+        def overrides(host, names, &around)
+          Module.new do
+            names.each do |name|
+              hidden = host.private_method_defined?(name)
+              next unless hidden || host.method_defined?(name)
+
+              define_method(name) { |*arguments, **options, &block| around.call(-> { super(*arguments, **options, &block) }) }
+              private(name) if hidden
+            end
+          end
+        end
+      end
+
+      # ActiveRecord's own connections are asked by an adapter.
+      module Clients
+        def new_client(...)
+          outer, Thread.current[OURS] = Thread.current[OURS], true
+          super
+        ensure
+          Thread.current[OURS] = outer
+        end
+      end
+    end
+  end
+end
