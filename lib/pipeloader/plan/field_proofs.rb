@@ -19,7 +19,7 @@ module Pipeloader
     # @return [Part, #call, String] what a field is wherever it is selected, or what makes that of its nodes
     def prove(type, field, model)
       plain = PlainField.of(type, field)
-      part = by_chain(type, field, plain, model) || by_formula(field, plain, model)
+      part = by_chain(type, field, plain, model) || by_formula(field, plain, model) || by_global_id(field, plain, model)
       return part if part
 
       reason = plain.objection || objection_on_next(plain)
@@ -45,10 +45,21 @@ module Pipeloader
       calculation(plain, reflection, chain) if Coercion.objection(field.type).nil?
     end
 
+    # @return [Part, nil] as #by_chain
+    def by_global_id(field, plain, model)
+      return unless Coercion.objection(field.type).nil? && (id = plain.global_id(model, @operation.schema))
+
+      computed_of_columns(field, id, model)
+    end
+
     # @return [Part, #call, nil] as #by_chain
     def by_formula(field, plain, model)
       return unless Coercion.objection(field.type).nil? && (formula = plain.formula(model)) && objection_on_next(plain).nil?
 
+      computed_of_columns(field, formula, model)
+    end
+
+    def computed_of_columns(field, formula, model)
       known = formula.readers.map { |name| PlainModel.of(model).reader(name) }
       return unless known.all? { |reader| reader.columns? && reader.columns.one? }
 

@@ -13,9 +13,10 @@ module Pipeloader
 
     class << self
       # @param method [UnboundMethod]
-      # @return [Bytecode, nil] nil for Ruby's own, those that are written in C, and those that take other than keywords
-      def of(method)
-        return unless method.parameters.all? { |kind, _| %i[key keyreq].include?(kind) }
+      # @param kinds [Array<Symbol>] of parameters that it may have
+      # @return [Bytecode, nil] nil for Ruby's own, those that are written in C, and those that take other parameters
+      def of(method, kinds = %i[key keyreq])
+        return unless method.parameters.all? { |kind, _| kinds.include?(kind) }
 
         sequence = RubyVM::InstructionSequence.of(method)
         new(sequence.to_a, method) if sequence

@@ -74,6 +74,11 @@ module Pipeloader
       formula_of_type || (PlainModel.of(model).formula(reader) unless objection)
     end
 
+    # @return [GlobalId, nil] what it is, if it's the `id` of graphql-ruby's Node
+    def global_id(model, schema)
+      GlobalId.of(@type, model, schema) if GlobalId.field?(@type, @field) && !own_code && !special && arguments.empty?
+    end
+
     # True if Execution::Next calls something else: unless it's told to, it doesn't look for resolver methods, and it may be told
     # of another.
     def other_on_next? = !same_on_next?
