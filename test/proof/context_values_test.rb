@@ -180,6 +180,98 @@ class ContextValuesTest < PlanTest
     assert_aside("{ posts { greeting } }", PlanTest.instance_method(:schemas).bind_call(self, { posts: [[post], -> { Post.order(:id) }] }))
   end
 
+  # -- calls that raise, and code of the application's ---------------------------------------------------------------------
+
+  GUARDED = type("Guarded", Base) do
+    field :title, String
+    field :guarded, String
+    field :stripped, String
+    field :up, String
+    field :third, String
+    field :number, Integer
+    field :ordered, [COMMENT]
+    field :offsetted, [COMMENT]
+    field :raw, [COMMENT]
+    field :scored, Integer
+    def guarded = context[:admin] ? "#{object.title} #{context[:name].upcase}" : object.title
+    def stripped = "#{object.id}#{context[:name].strip}"
+    def up = "#{object.id}#{context[:name]&.upcase}"
+    def third = object.id > 9999 ? context[:viewer].third : object.title
+    def number = object.id + context[:number].round
+    def ordered = object.comments.order(context[:order])
+    def offsetted = object.comments.order(:id).offset(context[:order])
+    def raw = object.comments.where(context[:order]).order(:id)
+    def scored = object.comments.where(score: context[:order]).count
+  end
+
+  class Spelled < Viewer
+    def third = name[100].upcase
+    def has_attribute?(name) = LOG << name && super
+  end
+  LOG = []
+
+  def guarded
+    query = type("Query") do
+      field :posts, [GUARDED]
+      field :none, [GUARDED]
+      def posts = Post.order(:id).limit(4)
+      def none = Post.none
+    end
+    make(query: query)
+  end
+
+  # The same answer and errors, and the same calls of the application's code.
+  def assert_guarded(text, &context)
+    schemas = guarded
+    3.times do
+      plain, piped = schemas.map { |schema| [outcome { schema.execute(text, context: context.call).to_h }, LOG.dup.tap { LOG.clear }] }
+      assert_equal text_of(plain.first), text_of(piped.first), text
+      assert_equal plain.last, piped.last, text
+    end
+  end
+
+  def test_calls_that_raise
+    [{}, { name: nil }, { name: 3 }, { name: [] }, { name: "x" }, { admin: true }, { admin: true, name: Date.new(2024) }].each do |context|
+      ["{ posts { guarded } }", "{ none { stripped } }", "{ posts { title stripped } }", "{ posts { up guarded } }"].each { |text| assert_guarded(text) { context.dup } }
+    end
+    [Float::NAN, Float::INFINITY, nil, "x", 1.5].each { |number| assert_guarded("{ posts { title number } }") { { number: number } } }
+    assert_guarded("{ posts { title third } }") { { viewer: Viewer.first } }
+    assert_guarded("{ posts { title third } }") { { viewer: Spelled.first } }
+  end
+
+  def test_arguments_that_nobody_takes
+    [true, BigDecimal("NaN"), Float::NAN, Float::INFINITY, [], ["a", nil], :id, Date.new(2024), { id: :desc }, 1..2, "id DESC", "pipeloader_1 = 1", "pipeloader_n = 1", nil, 2**70, "\0", "\xff"].each do |order|
+      %w[ordered offsetted raw].each { |name| assert_guarded("{ posts { title #{name} { body } } }") { { order: order } } }
+      assert_guarded("{ posts { title scored } }") { { order: order } }
+    end
+  end
+
+  class Masked < SimpleDelegator
+    def class = __getobj__.class
+    def upcase = (LOG << :upcase) && "M#{LOG.size}"
+  end
+
+  class Woken < BasicObject
+    def method_missing(name, *arguments) = LOG.push(name) && "x".public_send(name, *arguments)
+    def respond_to_missing?(*) = true
+  end
+
+  class Filling < Hash
+    def [](key) = LOG.push(key) && super
+    def key?(key) = LOG.push(key) && super
+  end
+
+  def test_code_of_the_applications
+    own = lambda do
+      { name: (+"x").tap { |it| it.define_singleton_method(:upcase) { (LOG << :own) && "U#{LOG.size}" } } }
+    end
+    [own, -> { { name: Masked.new("x") } }, -> { { name: Woken.new } }, -> { Filling.new.merge!(name: "x") }, -> { { name: BasicObject.new } }].each do |context|
+      ["{ posts { up } }", "{ posts { guarded } }", "{ none { up } }", "{ posts { up guarded title } }"].each { |text| assert_guarded(text, &context) }
+    end
+    schema = Spelled.first
+    assert_guarded("{ posts { third } }") { { viewer: schema } }
+  end
+
   # -- what other fields put there -----------------------------------------------------------------------------------------
 
   def both(document, context = {}, times = 3)

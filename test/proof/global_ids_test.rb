@@ -110,6 +110,25 @@ class GlobalIdsTest < PlanTest
     end
   end
 
+  module Inner
+    module GraphQL
+      module Schema
+        module UniqueWithinType
+          def self.encode(name, id) = "inner-#{name}-#{id}"
+        end
+      end
+    end
+
+    module Ids
+      def id_from_object(object, type, _context) = GraphQL::Schema::UniqueWithinType.encode(type.graphql_name, object.id)
+    end
+  end
+
+  def test_a_method_of_a_module
+    schemas = schemas(Article, "nil").each { |schema| schema.extend(Inner::Ids) }
+    assert_equal "inner-Article-1", assert_aside("{ them { id } }", schemas, model: Article).dig("data", "them", 0, "id")
+  end
+
   def test_a_constant_of_the_applications
     schemas = schemas(Article, "nil")
     schemas.each_with_index do |schema, index|

@@ -97,14 +97,14 @@ class ExplanationTest < PipeloaderTest
       field :title, String
       field :author, User
       field :mine, GraphQL::Types::Boolean
-      def mine = context[:viewer_id] == object.author_id
+      def mine = context.fetch(:viewer_id, nil) == object.author_id
     end
 
     class Guarded < Base
       field :title, String
       field :mine, GraphQL::Types::Boolean
       def self.authorized?(object, context) = super && object.id != context[:hidden]
-      def mine = context[:viewer_id] == object.author_id
+      def mine = context.fetch(:viewer_id, nil) == object.author_id
     end
 
     class Counted < GraphQL::Types::Relay::BaseConnection

@@ -61,7 +61,12 @@ module Pipeloader
         plan.projection.narrows?(relation) && readable?(plan.model, relation) && !known_to_its_records?(plan, relation)
       end
 
-      def read(plan, relation) = Rows.of(plan.model, plan.projection.narrow(relation).pipeloader_result)
+      # What ActiveRecord can't make SQL of, is graphql-ruby's to report.
+      def read(plan, relation)
+        Rows.of(plan.model, plan.projection.narrow(relation).pipeloader_result)
+      rescue StandardError => e
+        raise Coercion.verdict(e) { relation.to_sql }
+      end
 
       # An unknown name in a preload raises.
       def readable?(model, relation)

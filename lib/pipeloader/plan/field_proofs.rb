@@ -33,7 +33,7 @@ module Pipeloader
 
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
     def by_chain(type, field, plain, model)
-      return unless (chain = plain.chain) && objection_on_next(plain).nil?
+      return unless (chain = plain.chain) && chain.contexts_in_conditions? && objection_on_next(plain).nil?
 
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = model.reflect_on_association(reader.association) if reader.association?

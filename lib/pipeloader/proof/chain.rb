@@ -14,6 +14,9 @@ module Pipeloader
     # Stands for an argument of the resolver method's, or for a ContextValue.
     Parameter = Struct.new(:name)
     REQUIRED = Object.new.freeze
+    # Calls that take conditions.
+    CONDITIONS = %i[where rewhere not find_by exists?].freeze
+    private_constant :CONDITIONS
 
     # Nothing but what it calls of the record.
     #
@@ -33,6 +36,11 @@ module Pipeloader
 
     # @return [Array<ContextValue>] what it asks of the context
     def contexts = parameters.keys.grep_v(Symbol)
+
+    # True if that are values of conditions, and neither SQL nor anything that code of the application's is given.
+    def contexts_in_conditions?
+      contexts.empty? || calls.none? { |call| context?(CONDITIONS.include?(call.name) ? call.arguments.first : call.to_a) }
+    end
 
     #: () -> Symbol
     def reader = calls.first.name
@@ -58,6 +66,18 @@ module Pipeloader
       when Hash then value.to_h { |key, item| [frozen(key, given), frozen(item, given)] }.freeze
       when String then value.frozen? ? value : value.dup.freeze
       else value
+      end
+    end
+
+    private
+
+    # True if a ContextValue is in it.
+    def context?(given)
+      case given
+      when Parameter then !given.name.is_a?(Symbol)
+      when Array then given.any? { |it| context?(it) }
+      when Hash then given.any? { |pair| context?(pair) }
+      else false
       end
     end
   end

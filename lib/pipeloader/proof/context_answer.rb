@@ -4,56 +4,74 @@ module Pipeloader
   # What there is for a ContextValue in a query's context, where asking for it does nothing else: a plain value, or a record of
   # which columns are asked.
   class ContextAnswer
-    SCALARS = [NilClass, TrueClass, FalseClass, Integer, Float, BigDecimal, String, Symbol, Date, Time,
+    SCALARS = [String, Integer, NilClass, Symbol, TrueClass, FalseClass, Float, BigDecimal, Date, Time,
                ActiveSupport::TimeWithZone].freeze
+    # What ActiveRecord takes for a condition's value, whatever the column.
+    CONDITIONS = [String, Integer, NilClass, Symbol, TrueClass, FalseClass].freeze
     # Where no scope was set, see GraphQL::Query::Context#scoped_set!.
     UNSCOPED = GraphQL::EmptyObjects::EMPTY_HASH
-    private_constant :SCALARS, :UNSCOPED
+    private_constant :SCALARS, :CONDITIONS, :UNSCOPED
 
     class << self
       # @param value [ContextValue]
-      # @return [Object] a plain value, or a record
+      # @return [Object] what may be a condition's value
       # @raise [DoesNotFit] where code of the application's would run, or raise
       def of(value, context)
         found = walk(value, context) { raise DoesNotFit }
-        plain?(found) || record?(found) ? found : raise(DoesNotFit)
+        plain?(found, CONDITIONS) || record?(found) ? found : raise(DoesNotFit)
       end
 
       # @raise [DoesNotFit] where code of the application's would run
       def verify(value, context)
         found = walk(value, context) { return } # it raises, and that is all
-        raise DoesNotFit unless value.truth? || plain?(found)
+        raise DoesNotFit unless value.truth? || plain?(found, SCALARS)
       end
 
       private
 
-      # @yield where something is called of nil
+      # @yield where a call raises
       def walk(value, context)
         value.calls.inject(read(value.key, context)) do |found, call|
-          return nil if found.nil? && call.safe
+          return nil if NilClass === found && call.safe
 
-          if plain?(found) && Formula.callable?(call.name) then found.public_send(call.name)
-          elsif found.nil? then yield
-          elsif record?(found) && reads_columns?(found, call.name) then found.public_send(call.name)
-          else raise DoesNotFit
+          raise DoesNotFit unless harmless?(found, call.name)
+
+          begin
+            found.public_send(call.name)
+          rescue StandardError => e
+            raise e unless DoesNotFit === Coercion.verdict(e) { found.public_send(call.name) }
+
+            yield
           end
         end
       end
 
+      # Of nil anything: at most it raises.
+      def harmless?(found, name)
+        return Formula.callable?(name) || NilClass === found if plain?(found, SCALARS)
+
+        record?(found) && reads_columns?(found, name)
+      end
+
       def read(key, context)
         host = context.class.instance_method(:[])
-        raise DoesNotFit unless Provenance.graphql_alone?(host) && context.scoped_context.merged_context.equal?(UNSCOPED)
+        raise DoesNotFit unless Provenance.graphql_alone?(host) && context.scoped_context.merged_context.equal?(UNSCOPED) &&
+                                context.instance_variable_get(:@provided_values).instance_of?(Hash)
 
         context[key]
       end
 
-      def plain?(found)
-        SCALARS.include?(found.class) || (found.instance_of?(Array) && found.all? { |it| SCALARS.include?(it.class) })
+      # It isn't asked itself, as it may be a proxy.
+      def plain?(found, types)
+        types.any? { |type| ReturnedValue.just?(found, type) } ||
+          (ReturnedValue.just?(found, Array) && found.all? { |it| types.any? { |type| ReturnedValue.just?(it, type) } })
       end
 
       def record?(found) = ActiveRecord::Base === found && ReturnedValue.just?(found, found.class)
 
       def reads_columns?(record, name)
+        return false unless Provenance.active_record_alone?(record.class.instance_method(:has_attribute?))
+
         columns = PlainModel.of(record.class).columns_of(name)
         !columns.nil? && columns.all? { |column| record.has_attribute?(column) }
       end

@@ -25,7 +25,8 @@ module Pipeloader
 
         method = schema.method(:id_from_object)
         instructions = Bytecode.of(method.unbind, PARAMETERS) if method.parameters.size == 3
-        new(type, model) if instructions&.straight? && known?(instructions, method.parameters.map(&:last), model, schema)
+        home = schema.ancestors.find { |it| it.singleton_class.equal?(method.owner) }
+        new(type, model) if instructions&.straight? && known?(instructions, method.parameters.map(&:last), model, home)
       end
 
       # True if +field+ is resolved by graphql-ruby's own method of the +type+'s.
@@ -43,7 +44,8 @@ module Pipeloader
           (!type.respond_to?(METHOD) || Provenance.graphql_alone?(type.method(METHOD)))
       end
 
-      def known?(instructions, names, model, schema)
+      # @param home [Class, nil] the schema that has the method; nil where it is a module's
+      def known?(instructions, names, model, home)
         object, type, = names
         steps = instructions.steps.map do |name, value|
           name == :getlocal_WC_0 ? [:parameter, instructions.parameter(value)] : [name, value].compact
@@ -55,7 +57,7 @@ module Pipeloader
         in [[:parameter, ^type], [:opt_send_without_block, { mid: :graphql_name | :name, orig_argc: 0 }],
             [:parameter, ^object], [:opt_send_without_block, { mid: :id, orig_argc: 0 }],
             [:opt_send_without_block, { mid: :encode, orig_argc: 2 }], [:leave]]
-          encoder?(constant, schema)
+          encoder?(constant, home)
         else false
         end
       end
@@ -69,18 +71,17 @@ module Pipeloader
         end
       end
 
-      # True if the steps look up graphql-ruby's constant, of which the schema's modules have none.
-      def encoder?(steps, schema)
+      # True if the steps look up graphql-ruby's constant, of which the modules around have none.
+      def encoder?(steps, home)
         path = steps.flat_map { |name, value| name == :opt_getconstant_path ? value : [(value if name == :getconstant)] }
         return false unless path.reject(&:blank?) == ENCODER
         return false unless steps.all? { |name, _| CONSTANT.include?(name) || name.start_with?("label") }
 
-        !shadowed?(schema) && Provenance.graphql_alone?(GraphQL::Schema::UniqueWithinType.method(:encode))
+        !shadowed?(home) && Provenance.graphql_alone?(GraphQL::Schema::UniqueWithinType.method(:encode))
       end
 
-      def shadowed?(schema)
-        schema.name.nil? || schema.module_parents.any? { |it| !it.equal?(Object) && it.const_defined?(:GraphQL, false) } ||
-          schema.const_defined?(:GraphQL, false)
+      def shadowed?(home)
+        home&.name.nil? || [home, *home.module_parents].any? { |it| !it.equal?(Object) && it.const_defined?(:GraphQL, false) }
       end
     end
 
