@@ -140,7 +140,12 @@ class ContextValuesTest < PlanTest
     assert_aside(query(:listed), context: { ids: [Object.new] })
   end
 
-  def test_others_are_there_or_not = assert_context(query(:anonymous), { viewer: Object.new })
+  # Its `!` may be anything.
+  def test_others_are_there_or_not
+    contrary = Class.new { def ! = true }.new
+    [Object.new, contrary].each { |other| assert_aside(query(:anonymous), context: { viewer: other }) }
+    assert_context(query(:anonymous), { viewer: viewer })
+  end
 
   def test_methods_that_read
     text = "{ posts { popular } }"

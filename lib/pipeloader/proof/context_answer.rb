@@ -24,7 +24,7 @@ module Pipeloader
       # @raise [DoesNotFit] where code of the application's would run
       def verify(value, context)
         found = walk(value, context) { return } # it raises, and that is all
-        raise DoesNotFit unless value.truth? || plain?(found, SCALARS)
+        raise DoesNotFit unless plain?(found, SCALARS) || (value.truth? && record?(found))
       end
 
       private
