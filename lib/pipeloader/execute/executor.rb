@@ -45,6 +45,7 @@ module Pipeloader
     #
     # @return [Array<Frame>] the same
     def read(roots)
+      roots.each { |root| root.plan.check(@context) }
       roots.each { |root| root.plan.use(@context, coerced: root.coerced?) }
       level = roots.flat_map(&:children)
       until level.empty?

@@ -31,34 +31,41 @@ module Pipeloader
         # @param adapter_class [Class] PostgreSQLAdapter
         def install_on_postgresql(adapter_class)
           adapter_class.singleton_class.prepend(Clients)
-          sessions = calls(::PG::Connection, ASKING)
-          connecting = overrides(::PG::Connection.singleton_class, CONNECTING) do |connect|
-            connect.call.tap { |connection| connection.extend(sessions) unless Thread.current[OURS] || !connection.is_a?(::PG::Connection) }
-          end
-          ::PG::Connection.singleton_class.prepend(connecting)
+          ::PG::Connection.singleton_class.prepend(connecting(calls(::PG::Connection, ASKING)))
         end
 
         private
 
-        # @return [Module] of those of the methods that +host+ has
-        def calls(host, names)
-          overrides(host, names) do |call|
-            ResolverFiber.current&.outdate
-            call.call
-          ensure
-            ResolverFiber.current&.outdate
+        # @return [Module] by which connections that aren't ActiveRecord's are extended with +sessions+
+        def connecting(sessions)
+          names = CONNECTING & ::PG::Connection.singleton_class.public_instance_methods
+          Module.new do
+            names.each do |name|
+              define_method(name) do |*arguments, **options, &block|
+                super(*arguments, **options, &block).tap do |connection|
+                  connection.extend(sessions) unless Thread.current[OURS] || !connection.is_a?(::PG::Connection)
+                end
+              end
+            end
           end
         end
 
-        def overrides(host, names, &around)
+        # @return [Module] of those of the methods that +host+ has. Outside of a response they only call the host's.
+        def calls(host, names)
+          hidden, open = [host.private_instance_methods, host.public_instance_methods].map { |all| names & all }
           Module.new do
-            names.each do |name|
-              hidden = host.private_method_defined?(name)
-              next unless hidden || host.method_defined?(name)
-
-              define_method(name) { |*arguments, **options, &block| around.call(-> { super(*arguments, **options, &block) }) }
-              private(name) if hidden
+            (hidden + open).each do |name|
+              define_method(name) do |*arguments, **options, &block|
+                fiber = ResolverFiber.current or return super(*arguments, **options, &block)
+                begin
+                  fiber.outdate
+                  super(*arguments, **options, &block)
+                ensure
+                  fiber.outdate
+                end
+              end
             end
+            private(*hidden)
           end
         end
       end

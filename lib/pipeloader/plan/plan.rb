@@ -110,9 +110,7 @@ module Pipeloader
     # It is about to be used for a query: for the second one it is made into code.
     #
     # @param coerced [Boolean] whether its own rows are records'; what is below are rows from the database
-    # @raise [DoesNotFit] as #check
     def use(context, coerced: false)
-      check(context)
       return @links.each { |link| link.plan.use(context) } if coerced
       return if @builder
 

@@ -29,6 +29,9 @@ module Pipeloader
         folded
       end
 
+      # @return [Array<ContextValue>] those of folded +steps+
+      def all(steps) = steps.filter_map { |name, value| value if name == :context_value }
+
       private
 
       # @return [Array(ContextValue, Array), nil] what is asked at the beginning of the +steps+, and those behind

@@ -19,9 +19,9 @@ module Pipeloader
 
         instructions = Bytecode.of(type.instance_method(name)) or return
         steps = ContextValue.fold(instructions.steps, type)
-        contexts = steps.filter_map { |step, value| value if step == :context_value }
+        contexts = ContextValue.all(steps).to_h { |value| [value, Chain::REQUIRED] }
         calls = asked(steps, instructions)
-        Chain.new(calls, { **instructions.keywords, **contexts.to_h { |value| [value, Chain::REQUIRED] } }) if calls
+        Chain.new(calls, { **instructions.keywords, **contexts }) if calls
       end
 
       private

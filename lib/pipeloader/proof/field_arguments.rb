@@ -43,9 +43,6 @@ module Pipeloader
       end
     end
 
-    # @return [Array<ContextValue>]
-    attr_reader :contexts
-
     # @param method [Chain, Formula] what the field does with them
     #
     #: (GraphQL::Schema::Field, GraphQL::Language::Nodes::Field, (Chain | Formula)) -> void

@@ -69,7 +69,7 @@ module Pipeloader
       def of_type(type, name)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
-        make(OfType, type, name, ->(steps) { ContextValue.fold(steps, type) }) do |steps|
+        make(OfType, type, name) do |steps|
           case steps
           in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
             taken(behind) { |call| Bytecode.on_object?(call) }
@@ -87,7 +87,7 @@ module Pipeloader
         owner = model.instance_method(name).owner
         return unless model.descendants.all? { |heir| heir.method_defined?(name) && heir.instance_method(name).owner == owner }
 
-        make(OfModel, model, name, :itself.to_proc) { |steps| taken(steps) { |call| Bytecode.simple?(call) } }
+        make(OfModel, model, name) { |steps| taken(steps) { |call| Bytecode.simple?(call) } }
       end
 
       # True if a method does no more for any value that there can be.
@@ -95,16 +95,15 @@ module Pipeloader
 
       private
 
-      # @param fold [#call] of the steps
       # @yield [Array] the steps behind each `self`
       # @yieldreturn [Array(Symbol, Array), nil] what reader is called, and the steps behind that
-      def make(kind, host, name, fold, &)
+      def make(kind, host, name, &)
         method = host.instance_method(name)
         instructions = Bytecode.of(method)
         return unless instructions&.straight?
 
-        steps = fold.call(instructions.steps)
-        contexts = steps.filter_map { |step, value| value if step == :context_value }
+        steps = kind == OfType ? ContextValue.fold(instructions.steps, host) : instructions.steps
+        contexts = ContextValue.all(steps)
         readers = readers(steps, &)
         return if readers.nil? || (readers.empty? && contexts.empty?) || !inside(steps).all? { |it| rubys?(it) }
 
@@ -213,13 +212,14 @@ module Pipeloader
     # @return what the method returns
     # @raise [DoesNotFit] if it raises anything
     def call(values, arguments = NOTHING, context = nil)
-      work = -> { @method.bind_call(receiver(values, context), **arguments) }
-      begin
-        work.call
-      rescue StandardError => e
-        raise Coercion.verdict(e, &work)
-      end
+      work_out(values, arguments, context)
+    rescue StandardError => e
+      raise Coercion.verdict(e) { work_out(values, arguments, context) }
     end
+
+    private
+
+    def work_out(values, arguments, context) = @method.bind_call(receiver(values, context), **arguments)
 
     # A resolver method.
     class OfType < Formula

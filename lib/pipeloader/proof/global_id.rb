@@ -90,14 +90,8 @@ module Pipeloader
       @type = type
     end
 
-    # As Formula's.
-    def call(values, _arguments, context)
-      work = -> { context.schema.id_from_object(receiver(values, context), @type, context) }
-      begin
-        work.call
-      rescue StandardError => e
-        raise Coercion.verdict(e, &work)
-      end
-    end
+    private
+
+    def work_out(values, _arguments, context) = context.schema.id_from_object(receiver(values, context), @type, context)
   end
 end
