@@ -104,6 +104,11 @@ module Pipeloader
         ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
       end
 
+      # A model whose table is looked at for the first time writes nothing: what is gathered waits.
+      def column_definitions(...)
+        ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
+      end
+
       # A read that has its answer needs no name any more, if that was evicted since; in a transaction that has failed, or
       # without a connection, it can get none. ActiveRecord's event wants one.
       def prepare_statement(sql, binds, connection)
