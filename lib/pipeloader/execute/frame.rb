@@ -42,6 +42,7 @@ module Pipeloader
     def take(read)
       @read = read
       @rows = (@range ? read.map { |rows| @range.shown(rows) } : read).flatten(1)
+      @plan.verify(@rows)
       @below = @plan.links.map { |link| Frame.new(link.plan, link, self) }
     end
 

@@ -178,7 +178,7 @@ module Pipeloader
     #
     # @return [Array] to be compared by #eql?
     def said(connection)
-      asked = @reflection.chain.select { |link| link.scopes.any? || link.klass.scope_attributes? }
+      asked = @reflection.chain.select { |link| link.scopes.any? || Wording.of_its_own?(link.klass) }
       everywhere = @model.global_current_scope
       return NOTHING if asked.empty? && everywhere.nil?
 

@@ -16,6 +16,9 @@ module Pipeloader
     KEY = :"the owner's key"
     private_constant :PLAIN, :KEY
 
+    # True if a model has more to say than its table's name.
+    def self.of_its_own?(model) = model.scope_attributes? || model.finder_needs_type_condition?
+
     # @return [Array] to be compared by #eql?
     attr_reader :all
 
@@ -25,7 +28,7 @@ module Pipeloader
       @all = []
     end
 
-    # Adds what a link of an association's chain brings: its scopes, and its model's default scopes.
+    # Adds what a link of an association's chain brings: its scopes, and its model's default scopes and names.
     #
     # @param joined [Boolean] whether it is joined by its name: ActiveRecord gives default scopes another relation then
     # @return [Wording] itself
@@ -35,6 +38,7 @@ module Pipeloader
         relation = empty(link)
         relation(relation.instance_exec(&scope) || relation)
       end
+      PlainModel.of(model).family.members.each { |member| @all << member.sti_name } if model.finder_needs_type_condition?
       return self unless model.scope_attributes?
 
       relation(joined ? model.scope_for_association(link.build_scope(model.arel_table)) : model.scope_for_association)

@@ -50,7 +50,7 @@ module Pipeloader
     def association(type, field, model)
       plain = PlainField.of(type, field)
       reader = PlainModel.of(model).reader(plain.reader) unless plain.objection || objection_on_next(plain)
-      reflection = model.reflect_on_association(reader.association) if reader&.association?
+      reflection = PlainModel.of(model).reflection(reader.association) if reader&.association?
       reflection if reflection && objection_to_association(type, field, reflection).nil?
     end
 
@@ -108,9 +108,9 @@ module Pipeloader
       objection = PlainModel.of(model).objection
       return objection if objection
       return "#{model.name} isn't in PostgreSQL" unless postgresql?(model)
-      return "#{model.name} has a column `#{model.inheritance_column}`" if model.columns_hash.key?(model.inheritance_column)
+      return "#{model.name} is strict-loading" if PlainModel.of(model).family.members.any?(&:strict_loading_by_default)
 
-      "#{model.name} is strict-loading" if model.strict_loading_by_default
+      PlainModel.of(model).family.objection
     end
 
     def postgresql?(model) = PlainModel.of(model).postgresql?

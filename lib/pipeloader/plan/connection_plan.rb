@@ -63,7 +63,7 @@ module Pipeloader
       @nodes = nodes
       @projection = nodes.projection
       @links = nodes.links
-      @types = nodes.types
+      @models = nodes.models
       @parts = entries.freeze
       @fields = fields
       @asker = Asker.new(fields.find { |field| TypeWrappers.nullable(field.type).list? })
@@ -79,6 +79,7 @@ module Pipeloader
     # into the context.
     def empty? = @reasons.empty? || asks?
     def asks? = @nodes.asks?
+    def verify(rows) = @nodes.verify(rows)
     def check(context) = @nodes.check(context)
     def takes?(_connection) = true
 

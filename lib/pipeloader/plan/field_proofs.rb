@@ -28,7 +28,10 @@ module Pipeloader
       reader = PlainModel.of(model).reader(plain.reader)
       return of_field(type, field, reader.reason) if reader.reason
 
-      reader.association? ? link(type, field, model.reflect_on_association(reader.association)) : leaf(type, field, reader, model)
+      return leaf(type, field, reader, model) unless reader.association?
+
+      reflection = PlainModel.of(model).reflection(reader.association)
+      reflection ? link(type, field, reflection) : of_field(type, field, "an heir has another `#{reader.association}`")
     end
 
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
@@ -36,7 +39,7 @@ module Pipeloader
       return unless (chain = plain.chain) && chain.contexts_in_conditions? && objection_on_next(plain).nil?
 
       reader = PlainModel.of(model).reader(chain.reader)
-      reflection = model.reflect_on_association(reader.association) if reader.association?
+      reflection = PlainModel.of(model).reflection(reader.association) if reader.association?
       return unless reflection&.collection? && postgresql?(model) && Lookup.objection(reflection).nil?
 
       return connection(type, field, reflection, chain) if plain.paged?

@@ -14,7 +14,7 @@ module Pipeloader
     def initialize(model, fields, wraps:)
       @model = model
       @wraps = wraps
-      @types = model.attribute_types if record?
+      @plain_model = PlainModel.of(model) if record?
       parts, others = fields.partition { |_, field| field.is_a?(Selection::Part) && !field.rows_only }.map(&:to_h)
       @calls = others.transform_values(&:call).compact
       @columns = parts.transform_values(&:columns)
@@ -56,14 +56,14 @@ module Pipeloader
 
     # True if all models are as they were, as Plan#current?.
     def current?
-      !record? || (@model.attribute_types.equal?(@types) && (@links.empty? || @links.each_value.all?(&:current?)))
+      !record? || (@plain_model.current? && (@links.empty? || @links.each_value.all?(&:current?)))
     end
 
     # True if it's of records, and not of other things.
     def record? = @model < ActiveRecord::Base
 
     # True if its attributes tell what +record+ answers.
-    def takes?(record) = ReturnedValue.just?(record, @model)
+    def takes?(record) = record? ? @plain_model.family.include?(record) : ReturnedValue.just?(record, @model)
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)

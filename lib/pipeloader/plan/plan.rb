@@ -70,8 +70,10 @@ module Pipeloader
       @projection = projection
       @entries = entries.freeze
       @links = number(entries.grep(Link)).freeze
-      @types = projection ? { model => model.attribute_types } : {}
-      @links.each { |link| @types.update(link.plan.types) }
+      @models = projection ? { model => PlainModel.of(model) } : {}
+      @family = @models.each_value.first&.family
+      @type = projection&.columns&.index(@family.column)
+      @links.each { |link| @models.update(link.plan.models) }
       @asking = entries.select { |entry| (Computed === entry || Link === entry) && entry.asks? }.freeze
     end
 
@@ -81,16 +83,23 @@ module Pipeloader
     # @raise [DoesNotFit] where that would be code of the application's
     def check(context) = @asking.each { |entry| entry.check(context) }
 
-    # True if all models are as they were. After `reset_column_information` they aren't.
-    def current? = @types.all? { |model, types| model.attribute_types.equal?(types) }
+    # True if all models are as they were.
+    def current? = @models.each_value.all?(&:current?)
 
     def model = @projection.model
 
     # @return [Array<Class>] of its models, one for each database
-    def databases = @databases ||= @types.keys.uniq(&:connection_specification_name)
+    def databases = @databases ||= @models.keys.uniq(&:connection_specification_name)
 
-    # {model => the types of its attributes, as the plan knows them}
-    attr_reader :types
+    # @return [Hash{Class => PlainModel}] as the plan knows them
+    attr_reader :models
+
+    # @return [Family] of which its rows' records would be
+    attr_reader :family
+
+    # @param rows [Array<Array>]
+    # @raise [DoesNotFit] unless they are all of the family
+    def verify(rows) = (family.verify(rows, @type) if @type)
 
     # True if its rows are written as a connection's.
     def connection? = false

@@ -40,7 +40,7 @@ module Pipeloader
       @fields = fields
       @reason = reason
       @wraps = wraps
-      @types = model.attribute_types if record?
+      @plain_model = PlainModel.of(model) if record?
       @plan = @partial = nil
     end
 
@@ -49,7 +49,7 @@ module Pipeloader
 
     # True if all models are as they were.
     def current?
-      (@types.nil? || @model.attribute_types.equal?(@types)) && (@plan.nil? || @plan.current?) &&
+      (@plain_model.nil? || @plain_model.current?) && (@plan.nil? || @plan.current?) &&
         (@partial.nil? || @partial.current?)
     end
 

@@ -56,9 +56,13 @@ module Pipeloader
       end
     end
 
+    # @return [Family] the classes of its records
+    attr_reader :family
+
     def initialize(model)
       @model = model
       @types = model.attribute_types
+      @family = Family.new(model)
       @readers = {} # {name => [method, Footprint]}
       @formulas = {} # {name => [method, Formula or nil]}
     end
@@ -66,11 +70,11 @@ module Pipeloader
     # True if its reads are pipelined.
     def postgresql? = PostgreSQL.adapter?(@model.connection_db_config.adapter_class)
 
-    # See ModelDemand#current?.
-    def current? = @model.attribute_types.equal?(@types)
+    # True if the model is as it was, and so are its heirs. After `reset_column_information` it isn't.
+    def current? = @model.attribute_types.equal?(@types) && @family.current?
 
     # @return [String, nil] why its records can't be narrowed at all; nil if they can
-    def objection = unknown_table || family.lazy.filter_map { |model| own_code(model) }.first
+    def objection = unknown_table || @family.members.lazy.filter_map { |model| own_code(model) }.first
 
     # @return [String, nil] why its attributes aren't what its readers read; nil if they are
     def objection_to_readers
@@ -82,7 +86,7 @@ module Pipeloader
     #
     # @return [Array<String>]
     def keys
-      @keys ||= [*@model.primary_key, *(@model.inheritance_column if column?(@model.inheritance_column))].map(&:to_s).freeze
+      @keys ||= [*@model.primary_key, *@family.column].map(&:to_s).freeze
     end
 
     # Columns that every record must have besides: by the version that it was read in, ActiveRecord sees that somebody else has
@@ -96,9 +100,16 @@ module Pipeloader
     def reader(name)
       @model.define_attribute_methods
       known(@readers, name) do
-        readers = family.map { |model| reader_of(model, name) }
+        readers = @family.members.map { |model| reader_of(model, name) }
         readers.find(&:reason) || readers.drop(1).inject(readers.first) { |all, one| all.with(one.columns) }
       end
+    end
+
+    # @param name [Symbol]
+    # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association; nil where an heir has another by that name
+    def reflection(name)
+      reflection = @model.reflect_on_association(name)
+      reflection if @family.members.all? { |member| reflection.equal?(member.reflect_on_association(name)) }
     end
 
     # What a method of its records reads, where it does no more than to make something of columns of known types.
@@ -115,7 +126,9 @@ module Pipeloader
     # True if a column has store accessors: to read one of these turns a null of the record's into an empty Hash.
     #
     # @param column [String, nil]
-    def stores?(column) = @model.stored_attributes.any? && @model.stored_attributes.key?(column&.to_sym)
+    def stores?(column)
+      @family.members.any? { |it| it.stored_attributes.any? && it.stored_attributes.key?(column&.to_sym) }
+    end
 
     # @param name [Symbol] of a method of its records
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
@@ -128,7 +141,7 @@ module Pipeloader
     # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be
     # told: that may pass.
     def known(proofs, name)
-      return yield if @model.descendants.any? || !@model.method_defined?(name)
+      return yield if @family.members.many? || !@model.method_defined?(name)
 
       method = @model.instance_method(name)
       known, proof = proofs[name]
@@ -148,8 +161,6 @@ module Pipeloader
       column = @model.attribute_aliases.fetch(asked = name.to_s.delete_suffix("?"), asked)
       [column] if name.end_with?("?") && column?(column) && method.owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
     end
-
-    def family = [@model, *@model.descendants]
 
     def column?(name) = @model.columns_hash.key?(name)
 

@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The classes of which the rows that a model reads become records: its own and, where a column says which (single-table
+  # inheritance), those of its heirs that are loaded.
+  class Family
+    CLASS_METHODS = %i[sti_name sti_class_for find_sti_class].freeze
+    private_constant :CLASS_METHODS
+
+    # @return [Array<Class>] the model first
+    attr_reader :members
+
+    # @return [String, nil] the column that says of which class a row's record is; nil if they are all of the model's own
+    attr_reader :column
+
+    alias inspect to_s
+
+    def initialize(model)
+      @model = model
+      @column = model.inheritance_column.to_s if model.columns_hash.key?(model.inheritance_column)
+      @members = [model, *(model.descendants if @column)].freeze
+      @known = @members.to_h { |member| [member, true] }.compare_by_identity
+    end
+
+    # True if no heir has been loaded since.
+    def current? = @column.nil? || @model.descendants == @members.drop(1)
+
+    # @return [String, nil] why a row doesn't tell the class, or the classes don't read their columns alike; nil if so
+    def objection
+      return unless @column
+      return "#{@model.name} doesn't store full names in `#{@column}`" unless @model.store_full_sti_class && @model.store_full_class_name
+
+      @members.lazy.filter_map { |member| own_naming(member) || own_types(member) }.first
+    end
+
+    # True if an object is a record of one of these classes, and has no methods of its own. Asked of thousands, as
+    # ReturnedValue.just?.
+    def include?(object)
+      type = ObjectSpace.internal_class_of(object)
+      type.equal?(@model) || (@members.many? && @known.key?(type))
+    end
+
+    # @param index [Integer] where in a row the column is
+    # @raise [DoesNotFit] if a row's class isn't known yet, or is none
+    def verify(rows, index)
+      names = (@names ||= [nil, "", *@members.map(&:sti_name)].to_h { |name| [name, true] })
+      rows.each { |row| names.key?(row[index]) || raise(DoesNotFit) }
+    end
+
+    private
+
+    def own_naming(member)
+      own = CLASS_METHODS.map { |name| member.method(name) }.find { |method| !Provenance.active_record?(method) }
+      "`#{own.name}` on #{own.owner.inspect}" if own
+    end
+
+    # An heir's types are the model's, but for what it says of attributes itself.
+    def own_types(heir)
+      return if heir.equal?(@model)
+
+      own = heir.send(:pending_attribute_modifications).any? || heir.attribute_types != @model.attribute_types
+      own ||= heir.method(:polymorphic_name).owner != @model.method(:polymorphic_name).owner
+      "#{heir.name} has attributes of its own" if own
+    end
+  end
+end
