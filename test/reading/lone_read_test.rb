@@ -172,6 +172,7 @@ class LoneReadTest < PipeloaderTest
       thread = Thread.new { ::Post.connection_pool.with_connection { |connection| @busy = connection.raw_connection; query.call } }
       Thread.pass until @busy && Pipeloader::CancelRequest.active?(@busy)
       thread.kill.join
+      ::Post.connection_pool.reap # `connection` leases for good
       assert_equal PG::PQTRANS_IDLE, @busy.transaction_status
     end
     [around, inside, killed].each do |interrupted|
