@@ -141,13 +141,13 @@ class TrialTest < PlanTest
 
   # Without a dataloader of the schema's own, Pipeloader is what sources work by: then there is no other way.
   def test_sources
-    schema = schema()
+    schema = schema { Engine.depth_first(self) }
     assert_empty executions(schema, "{ slow body }", 60) { |answer| assert_equal Comment.order(:id).first.body, answer.dig("data", "body") } & [true]
     assert_empty executions(schema, "{ slow }", 60) & [true]
   end
 
   def test_a_source_that_nobody_has_asked_before
-    schema = schema()
+    schema = schema { Engine.depth_first(self) }
     text = "query ($with: Boolean!) { slow body @include(if: $with) }"
     assert_equal true, executions(schema, text, 90, variables: { "with" => false }).last
     body = nil

@@ -98,7 +98,7 @@ class AssignmentsTest < PipeloaderTest
   def assert_same_tenants(query)
     [{ compile: true }, { compile: false }, { compile: true, field_exact: true }].map do |options|
       @doc_type = @owner_type = nil
-      answers = Schemas.make(query: query_type, mutation: nil, pipeloader: options).map do |schema|
+      answers = Schemas.make(query: query_type, mutation: nil, pipeloader: options) { Engine.depth_first(self) }.map do |schema|
         Array.new(2) do
           Current.reset
           I18n.locale = :en

@@ -216,7 +216,7 @@ module Schemas
     #
     # @param before [Proc] called before each of the two
     # @return [Array(Array, Array)]
-    def resolve(fields = 1, context: {}, before: nil, &block)
+    def resolve(fields = 1, context: {}, before: nil, depth_first: false, &block)
       results = nil
       query = Class.new(GraphQL::Schema::Object) do
         graphql_name "Query"
@@ -228,7 +228,7 @@ module Schemas
           end
         end
       end
-      make(query: query, mutation: nil).map do |schema|
+      make(query: query, mutation: nil) { Engine.depth_first(self) if depth_first }.map do |schema|
         results = []
         before&.call
         answer = schema.execute("{ #{Array.new(fields) { |index| "f#{index}" }.join(" ")} }", context: context).to_h
