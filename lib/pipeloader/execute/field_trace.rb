@@ -6,7 +6,8 @@ module Pipeloader
   # fields that bring objects, and are told of a plan's once for all objects, as Execution::Next tells of all fields.
   class FieldTrace
     # From graphql 2.6 on it is asked for `objects`.
-    HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects] &
+    HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects
+                begin_resolve_type resolve_type end_resolve_type] &
              GraphQL::Tracing::Trace.public_instance_methods).freeze
     MONITORS = GraphQL::Tracing::MonitorTrace.method(:create_module).source_location.first
     NO_ARGUMENTS = {}.freeze

@@ -7,6 +7,10 @@ module Pipeloader
     # Why no public seam does it:: a resolver may list an error without returning it; see InterpreterRuntime.
     # Falls through when:: the current fiber is not a resolver's.
     module QueryContext
+      # @return [Hash{Hash => Class}, nil] in which Execution::Next keeps which objects of the response are of which type, where
+      #   that is one of several
+      attr_accessor :pipeloader_types
+
       def add_error(error)
         ResolverFiber.current&.await_turn
         super

@@ -25,6 +25,7 @@ module Pipeloader
         query = @selections_step.query
         return unless ResolverFiber.current && (plans = Plans.of(query))
 
+        query.context.pipeloader_types = @runner.runtime_type_at
         trees = plans.grow_all(@field_results, @field_definition.type, pipeloader_selections, @ast_node, query.context)
         pipeloader_write(trees) if trees.any?
       end

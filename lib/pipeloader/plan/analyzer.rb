@@ -5,7 +5,7 @@ module Pipeloader
   #
   # Each step returns what it has proved, or a String: the reason why graphql-ruby has to do the field.
   class Analyzer
-    include Proofs, FieldProofs, LinkProofs
+    include Proofs, FieldProofs, LinkProofs, FamilyProofs
 
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40
@@ -30,7 +30,7 @@ module Pipeloader
     # @return [Selection]
     #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], Class) -> Selection
     def selection(type, selections, model)
-      return opaque(model, "#{type.to_type_signature} is no object type") unless type.kind.object?
+      return of_family(type, selections, model) if type.kind.abstract?
       return of_things(type, selections, model) unless model < ActiveRecord::Base
 
       ConnectionSelection.connection?(type) ? of_connection(type, selections, model) : of_records(type, selections, model)

@@ -156,11 +156,11 @@ module Pipeloader
     # @return [Class, String] of the objects that +field+ returns
     def object_type(field, list:)
       type = TypeWrappers.item(field.type)
-      known = type.kind.object? && TypeWrappers.nullable(field.type).list? == list
+      known = type.kind.composite? && TypeWrappers.nullable(field.type).list? == list
       return "#{field.type.to_type_signature} isn't what graphql-ruby's own would be" unless known
       return "`scope_items` of #{type.graphql_name}" unless PlainField.of(nil, field).unscoped?
 
-      PlainType.objection(type) || type
+      (PlainType.objection(type) if type.kind.object?) || type
     end
 
     # @yield [Coercion] of the field's values

@@ -33,12 +33,21 @@ module Pipeloader
       @lookup = lookup
       @inverse = PlainModel.inverse(reflection)&.name if plan.links.any?
       @asker = plan.asker || plain&.asker(@many)
+      @names = nil
     end
 
     def many? = @many
 
     # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
+
+    # Of its owners' rows, those count whose class is called by one of the +names+, which are keys.
+    #
+    # @param type [Integer] where in a row the name is
+    def confine(type, names)
+      @type = type
+      @names = names
+    end
 
     # Who asks for its rows.
     #
@@ -80,6 +89,7 @@ module Pipeloader
     # @param rows [Array<Array>] of owners
     # @return [Array] what is to be looked up for them
     def keys(rows)
+      rows = rows.select { |row| @names.key?(row[@type]) } if @names
       keys = rows.map { |row| row[@index] }
       keys.uniq!
       raise DoesNotFit if keys.compact! && !@lookup.belongs_to?

@@ -39,7 +39,7 @@ module Pipeloader
 
     def objection_to_link(type, field, reflection, many)
       item = TypeWrappers.item(field.type)
-      return "#{item.to_type_signature} is no object type" unless item.kind.object?
+      return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
 
       objection_to_association(type, field, reflection, many)
     end

@@ -91,6 +91,9 @@ module Pipeloader
     # Made by Forecasts.of when they are first asked for.
     attr_accessor :forecasts
 
+    # @return [Hash] as FamilyPlan's, of a union or an interface, and records of a +model+
+    def came(type, model) = (@came ||= {})[[type, model]] ||= {}
+
     # @return [Demands, nil] nil where no record is narrowed
     def demands
       @demands ||= Demands.new(self) if @schema.pipeloader_narrows_any?

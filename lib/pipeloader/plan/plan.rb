@@ -84,7 +84,10 @@ module Pipeloader
     def check(context) = @asking.each { |entry| entry.check(context) }
 
     # True if all models are as they were.
-    def current? = @models.each_value.all?(&:current?)
+    def current? = @models.each_value.all?(&:current?) && families.none?(&:spoiled?)
+
+    # @return [Array<FamilyPlan>] itself, and those below
+    def families = @families ||= @links.flat_map { |link| link.plan.families }.freeze
 
     def model = @projection.model
 
@@ -112,6 +115,16 @@ module Pipeloader
 
     # Bytes that it keeps, without the plans below, in Ruby 3.1: as measured of one with thousands of entries.
     def bytes = 2_000 + (@entries.size * 650) + (@links.size * 1_000)
+
+    # It becomes part of another plan.
+    #
+    # @param first [Integer] the place of its first link there
+    # @param names [Hash, nil] what the classes of its rows are called, as keys, among others there
+    # @return [Array<Link>] its own
+    def confine(first, names)
+      @entries.grep(Link).each { |link| link.at += first }
+      @links.each { |link| link.confine(@type, names) if names }
+    end
 
     # How many values it has, with all that is below.
     def size = @size ||= @entries.sum { |entry| entry.is_a?(Link) ? 1 + entry.plan.size : 1 }

@@ -77,6 +77,40 @@ module Pipeloader
       made
     end
 
+    # Of the members of a union or an interface.
+    class OfFamily < Selection
+      # @param types [Hash{Class => Class}] of the records' classes, the object type of each
+      # @param selections [Hash{Class => Selection}] of these
+      # @param came [Hash] as FamilyPlan's
+      def initialize(operation, model, types, selections, came)
+        @types = types
+        @came = came
+        @plain, others = selections.partition { |_, selection| selection.reason.nil? }.map(&:to_h)
+        super(operation, model, {}, nil)
+        @others = others.flat_map { |member, selection| names(member).to_a.map { |name| [name, selection.reason] } }.to_h
+        @reason = @plain.empty? ? others.each_value.first&.reason || NOBODY : @others.find { |name, _| came.key?(name) }&.last
+      end
+
+      NOBODY = "none of its records is of a type that is known"
+      private_constant :NOBODY
+
+      private
+
+      def make_plan
+        columns = @plain.each_value.flat_map { |selection| selection.fields.each_value.flat_map(&:columns) }
+        projection = Projection.of(@model, [*@plain_model.keys, *columns].uniq)
+        plain_models = @types.keys.to_h { |member| [member, PlainModel.of(member)] }
+        FamilyPlan.new(projection, @plain.keys.map { |it| branch(it, projection) }, plain_models, @others.keys, @came)
+      end
+
+      def branch(member, projection)
+        entries = @plain.fetch(member).fields.map { |key, part| part.entry.call(key, projection.columns) }
+        FamilyPlan::Branch.new(names(member)&.to_h { |name| [name, true] }, @types.fetch(member), Plan.new(projection, entries))
+      end
+
+      def names(member) = @plain_model.family.names(member)
+    end
+
     # Of a Relay connection's fields, of which at least the nodes are plain.
     class OfConnection < Selection
       # @param entries [Hash{String => Edges, Nodes, Info, Plan::Constant, String}] by key; a String says why graphql-ruby does it

@@ -33,6 +33,17 @@ module Pipeloader
       # True if what is on the stack is passed as its block, and nothing else.
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
 
+      # @param steps [Array<Array, Symbol>]
+      # @return [Array<Array<Symbol>>] the names of each constant that is asked for, with an empty one in front of `::Car`
+      def constants(steps)
+        paths = steps.filter_map { |name, path| path if name == :opt_getconstant_path }
+        begun = steps.each_index.select { |index| Array(steps[index]).first == :opt_getinlinecache } # Ruby 3.1
+        paths + begun.map do |index|
+          inside = steps.drop(index).take_while { |name, _| name != :opt_setinlinecache }
+          inside.filter_map { |name, value| name == :getconstant ? value : (:"" if name == :putobject && value == Object) }
+        end
+      end
+
       private
 
       def flags(texts)

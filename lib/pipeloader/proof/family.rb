@@ -28,7 +28,9 @@ module Pipeloader
     # @return [String, nil] why a row doesn't tell the class, or the classes don't read their columns alike; nil if so
     def objection
       return unless @column
-      return "#{@model.name} doesn't store full names in `#{@column}`" unless @model.store_full_sti_class && @model.store_full_class_name
+
+      full = @model.store_full_sti_class && @model.store_full_class_name
+      return "#{@model.name} doesn't store full names in `#{@column}`" unless full
 
       @members.lazy.filter_map { |member| own_naming(member) || own_types(member) }.first
     end
@@ -40,11 +42,18 @@ module Pipeloader
       type.equal?(@model) || (@members.many? && @known.key?(type))
     end
 
+    # @return [Array<String, nil>, nil] what rows of a +member+ say of their class; nil if rows say nothing
+    def names(member)
+      return unless @column
+
+      member.equal?(@model) ? [nil, "", member.sti_name] : [member.sti_name]
+    end
+
     # @param index [Integer] where in a row the column is
     # @raise [DoesNotFit] if a row's class isn't known yet, or is none
     def verify(rows, index)
-      names = (@names ||= [nil, "", *@members.map(&:sti_name)].to_h { |name| [name, true] })
-      rows.each { |row| names.key?(row[index]) || raise(DoesNotFit) }
+      @names ||= @members.flat_map { |member| names(member) }.to_h { |name| [name, true] }
+      rows.each { |row| @names.key?(row[index]) || raise(DoesNotFit) }
     end
 
     private

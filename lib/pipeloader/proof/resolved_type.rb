@@ -1,0 +1,130 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Which object type a union's or an interface's `resolve_type` says that records of a class are, where it looks at nothing else:
+  #
+  #     def self.resolve_type(object, _context) = object.is_a?(Car) ? Types::Car : Types::Bike
+  #     def self.resolve_type(_type, object, _context) = "Types::#{object.class.name}".constantize    # the schema's
+  #
+  # Told by the instructions that Ruby has compiled it to: it calls only methods of CALLS and Formula::NAMES, of constants
+  # (modules and Hashes) and of what comes from these, and does not look at the context. Whatever it may call of a record besides
+  # asking for its class, the record that it's given for all others refuses.
+  #
+  # Limits: blocks, helper methods, columns, tables that aren't constants.
+  class ResolvedType
+    # What tells the class of a record.
+    ASKING = %i[is_a? kind_of? instance_of? class].freeze
+    CALLS = (ASKING + %i[name to_s inspect === == != ! [] fetch constantize safe_constantize demodulize const_get raise]).freeze
+    STEPS = %i[
+      nop pop dup dupn swap topn setn adjuststack putnil putself putobject putstring putchilledstring leave
+      jump branchif branchunless branchnil opt_case_dispatch concatstrings objtostring anytostring setlocal_WC_0 newarray
+    ].freeze
+    CONSTANTS = %i[opt_getinlinecache opt_setinlinecache getconstant opt_getconstant_path].freeze
+    SCHEMAS = GraphQL::Schema.singleton_class.const_get(:ResolveTypeWithType)
+    private_constant :ASKING, :CALLS, :STEPS, :CONSTANTS, :SCHEMAS
+
+    # @param type [Class, Module] a union or an interface
+    # @return [String, nil] why it may look at something else; nil if it doesn't
+    attr_reader :objection
+
+    def initialize(schema, type)
+      @schema = schema
+      @type = type
+      @calls = []
+      @objection = "`resolve_type` of #{type.graphql_name} may look at more than a record's class" unless told_by_class?
+    end
+
+    # @param model [Class] of records
+    # @return [Class, nil] the object type; nil where there is none, or who asks may not see it
+    def of(model)
+      return unless ASKING.all? { |name| Provenance.active_record?(model.instance_method(name)) }
+
+      record = refusing(model)
+      type, value = @schema.resolve_type(@type, record, nil)
+      type if value.equal?(record) && type.is_a?(Class) && type.kind.object? && seen?(type)
+    rescue StandardError # graphql-ruby meets it where there are such records
+      nil
+    end
+
+    private
+
+    # @return [Method, nil] the application's that graphql-ruby asks
+    def asked
+      method = @schema.method(:resolve_type)
+      return unless method.owner.equal?(SCHEMAS)
+      return @type.method(:resolve_type) if @type.respond_to?(:resolve_type)
+
+      method = method.super_method while method&.owner.equal?(SCHEMAS)
+      method unless method.nil? || Provenance.graphql?(method)
+    end
+
+    # The context is its last parameter.
+    def told_by_class?
+      method = asked or return false
+      instructions = Bytecode.of(method.unbind, %i[req opt])
+      return false unless instructions&.straight?
+
+      steps, context = instructions.steps, method.parameters.last&.last
+      steps.all? { |step| step.is_a?(Symbol) || harmless?(step) { |place| instructions.parameter(place) == context } } &&
+        [@type, method.receiver, *constants(steps, method)].all? { |host| known?(host) }
+    end
+
+    # @yield [Integer] where in the frame a local variable is
+    # @yieldreturn [Boolean] whether it is the context
+    def harmless?((name, *rest))
+      return !yield(rest.first) if name == :getlocal_WC_0
+
+      calls = rest.grep(Hash)
+      return STEPS.include?(name) || CONSTANTS.include?(name) if calls.empty?
+
+      @calls |= calls.map { |call| call[:mid] }
+      calls.all? { |call| Bytecode.simple?(call) && (CALLS.include?(call[:mid]) || Formula.callable?(call[:mid])) }
+    end
+
+    # @return [Array] what the constants stand for; nil for one that isn't found
+    def constants(steps, method)
+      scopes = scopes(method)
+      Bytecode.constants(steps).map { |path| constant(path, scopes) }
+    end
+
+    def constant(path, scopes)
+      first, *others = path
+      scopes, (first, *others) = [Object], others if first == :""
+      scope = scopes.find { |it| it.const_defined?(first, false) } || scopes.first
+      others.inject(scope.const_get(first)) { |found, name| found.const_get(name) }
+    rescue NameError
+      nil
+    end
+
+    # @return [Array<Module>] those in whose bodies the method stands, from the inside, as far as their names tell
+    def scopes(method)
+      host = method.receiver.ancestors.find { |it| it.singleton_class.equal?(method.owner) } || method.receiver
+      names = host.name.to_s.split("::")
+      [host, *(1...names.size).map { |size| Object.const_get(names.take(size).join("::")) }.reverse]
+    end
+
+    # True if it does nothing of the application's own when one of these methods is called.
+    def known?(constant)
+      case constant
+      when Hash then constant.instance_of?(Hash) && constant.default_proc.nil?
+      when Module
+        own = @calls.select { |name| constant.respond_to?(name, true) }.map { |name| constant.method(name) }
+        own.all? { |method| Provenance.active_record?(method) || Provenance.graphql?(method) }
+      end
+    end
+
+    # @return [ActiveRecord::Base] a record that tells its class, and nothing else
+    def refusing(model)
+      record = model.allocate
+      (@calls - ASKING).each { |name| record.define_singleton_method(name) { |*| Kernel.raise(DoesNotFit) } }
+      record
+    end
+
+    # True if everybody does.
+    def seen?(type)
+      @schema.possible_types(@type).include?(type) && Provenance.graphql?(@schema.method(:visible?)) &&
+        type.method(:visible?).owner.equal?(GraphQL::Schema::Member::BaseDSLMethods) &&
+        @type.type_membership_class.equal?(GraphQL::Schema::TypeMembership)
+    end
+  end
+end
