@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, and what is
-# known of the field that is running.
+# known of the field that is running, and of open transactions.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
@@ -12,3 +12,4 @@ require "pipeloader/base/rows"
 require "pipeloader/base/bounded"
 require "pipeloader/base/outcome"
 require "pipeloader/base/asker"
+require "pipeloader/base/transactions"

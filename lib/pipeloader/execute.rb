@@ -8,6 +8,7 @@
 require "pipeloader/execute/field_trace"
 require "pipeloader/execute/root_value"
 require "pipeloader/execute/frame"
+require "pipeloader/execute/fork"
 require "pipeloader/execute/executor"
 require "pipeloader/execute/plans"
 require "pipeloader/execute/object_course"

@@ -15,6 +15,7 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/lookup/wording"
   require "pipeloader/lookup/lookup"
   require "pipeloader/lookup/record_lookup"
+  require "pipeloader/lookup/target_lookup"
   require "pipeloader/lookup/chain_lookup"
   require "pipeloader/lookup/calculation_lookup"
   require "pipeloader/lookup/page_lookup"

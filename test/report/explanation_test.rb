@@ -147,7 +147,7 @@ class ExplanationTest < PipeloaderTest
     told = explained("{ any { __typename ... on Text { title author { name } } ... on Person { name } } }")
     assert_equal %w[Person.__typename Person.name Text.__typename Text.author Text.title], field(told, "any")[:fields].map { |it| it[:field] }.sort
     assert field(told, "any", "author", "name")[:compiled]
-    assert_match(/\Aany: by graphql-ruby \(Any is no object type\)$/, told.to_s)
+    assert_match(/\Aany: by graphql-ruby \(what came there isn't as it is in the database\)$/, told.to_s)
     assert_match(/^  Text.author: compiled\n    name: compiled\n  Person/, told.to_s)
   end
 
@@ -155,6 +155,7 @@ class ExplanationTest < PipeloaderTest
   def test_of_a_union_what_came
     told = explained("{ texts { ... on Text { title } ... on Person { name } } noText { ... on Text { id title } ... on Person { id name } } }")
     assert_equal %w[Text.title], field(told, "texts")[:fields].map { |it| it[:field] }
+    assert field(told, "texts")[:compiled]
     assert_equal [%w[id title name], ["nothing came there"]], [:key, :reason].map { |what| field(told, "noText")[:fields].map { |it| it[what] }.uniq }
   end
 

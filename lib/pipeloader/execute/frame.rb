@@ -43,7 +43,7 @@ module Pipeloader
       @read = read
       @rows = (@range ? read.map { |rows| @range.shown(rows) } : read).flatten(1)
       @plan.verify(@rows)
-      @below = @plan.links.map { |link| Frame.new(link.plan, link, self) }
+      @below = @plan.links.map { |link| PolymorphicLink === link ? Fork.new(link, self) : Frame.new(link.plan, link, self) }
     end
 
     # Says what its rows are found by, the keys of all owners, and who asks.
@@ -72,9 +72,12 @@ module Pipeloader
     end
 
     # @return [Array<Frame>] of the associations that are selected
-    def children = @below
+    def children = @below.flat_map(&:frames)
 
-    # @return [Frame] of one of them
+    # As a Fork's.
+    def frames = [self]
+
+    # @return [Frame, Fork] of one of them
     def below(link) = @below[link.at]
 
     # @return [Hash{Object => Array<Array>}] the rows of each owner that has any

@@ -19,12 +19,6 @@ module Pipeloader
       # @return [Plans] those of the operation, which it keeps
       def for(operation) = operation.plans ||= new(operation)
 
-      # True if a transaction is open in which +plan+ would read: there a statement that fails ends more than itself.
-      #
-      # @param plan [#databases]
-      def in_transaction?(plan) = plan.databases.any? { |model| open?(model) }
-      def open?(model) = model.connection_pool.active_connection?&.transaction_open?
-
       # True if somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
       def interrupted?(error) = error.is_a?(ActiveRecord::StatementInvalid) && error.cause.nil?
     end
@@ -86,11 +80,11 @@ module Pipeloader
     # @raise [DoesNotFit]
     def write_things(things, type, selections, node, context)
       model = ReturnedValue.things(things, @operation.schema) || raise(DoesNotFit)
-      plan = selection(type, selections, node, model).plan || raise(DoesNotFit)
+      written_by = plan(type, selections, node, model) || raise(DoesNotFit)
       raise DoesNotFit unless things.all? { |it| ReturnedValue.just?(it, model) }
 
-      plan.use(context)
-      Frame.of(plan, things, coerced: false).build(context)
+      written_by.use(context)
+      Frame.of(written_by, things, coerced: false).build(context)
     end
 
     # As #grow for each of +values+, which are one field's; their reads share a burst.
@@ -107,7 +101,7 @@ module Pipeloader
     # @return [PartialPlan, nil] nil if nothing is
     def partial(type, selections, node, model)
       partial = selection(type, selections, node, model).partial
-      partial unless partial.empty? || in_transaction?(partial)
+      partial unless partial.empty? || Transactions.around?(partial)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -124,7 +118,7 @@ module Pipeloader
     # @param reflection [ActiveRecord::Reflection::AbstractReflection]
     def load_ahead(records, reflection, asker = Asker.current)
       preload = preload(reflection)
-      preload.load(ResolverFiber.current, records, asker) if preload && !in_transaction?(preload)
+      preload.load(ResolverFiber.current, records, asker) if preload && !Transactions.around?(preload)
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
     end
@@ -152,10 +146,15 @@ module Pipeloader
     # @param node [GraphQL::Language::Nodes::Field] the field, or the first of several
     # @return [Plan, nil]
     def at(type, selections, node, model)
-      selection = known(type, selections, node, model) || (Plans.open?(model) ? return : analyze(type, selections, node, model))
-      plan = selection.plan
-      plan unless plan.nil? || in_transaction?(plan)
+      selection = known(type, selections, node, model)
+      return if selection.nil? && Transactions.open?(model)
+
+      plan = (selection || analyze(type, selections, node, model)).plan
+      plan unless plan.nil? || Transactions.around?(plan)
     end
+
+    # @return [Plan, nil] as #at, whether or not a transaction is open
+    def plan(type, selections, node, model) = selection(type, selections, node, model).plan
 
     # @return [Array<Selection>] of objects of a +type+ that came to a place of the document, for each model
     def selections(type, selections, node) = @selections.dig(@operation.place(selections, node), type)&.values || []
@@ -218,7 +217,5 @@ module Pipeloader
       places = @selections[@operation.place(selections, node)] ||= {}
       (places[type] ||= Bounded.new(Operation::LIMIT))[selection.model] = selection
     end
-
-    def in_transaction?(plan) = Plans.in_transaction?(plan)
   end
 end

@@ -17,7 +17,7 @@ module Pipeloader
       # @return [Ahead, nil] nil where nobody would read it, or not by what we know
       def of(forecast, records, fiber)
         preload = forecast.preload
-        return if preload.nil? || Plans.in_transaction?(preload)
+        return if preload.nil? || Transactions.around?(preload)
 
         readers = preload.readers(records, fiber.job)
         return if readers.empty? || (asked = asked(forecast.reflection, readers.first.record, fiber)).nil?

@@ -227,14 +227,15 @@ module Pipeloader
 
     # The association's, as it is read for an owner.
     def relation_with(key)
-      # A has_and_belongs_to_many goes through another.
-      reflection = @reflection.active_record._reflect_on_association(@reflection.name)
-      association = reflection.association_class.new(owner, reflection)
+      association = asked.association_class.new(owner, asked)
       keys = [key]
       relation = AssociationQuery.relation(association) { |value| keys.empty? ? value : keys.pop }
       everywhere = association.klass.global_current_scope
       everywhere ? relation.merge!(everywhere) : relation
     end
+
+    # A has_and_belongs_to_many goes through another.
+    def asked = @reflection.active_record._reflect_on_association(@reflection.name)
 
     # One that stands for all. Nothing of the application's is run for it: it has no columns that an `after_initialize` could ask.
     def owner

@@ -7,8 +7,8 @@ module Pipeloader
     # Why no public seam does it:: a resolver may list an error without returning it; see InterpreterRuntime.
     # Falls through when:: the current fiber is not a resolver's.
     module QueryContext
-      # @return [Hash{Hash => Class}, nil] in which Execution::Next keeps which objects of the response are of which type, where
-      #   that is one of several
+      # @return [Hash{Hash => Class}, nil] of which type an object of the response is, where that is one of several: Execution::Next
+      #   wants to know, and whoever explains the query
       attr_accessor :pipeloader_types
 
       def add_error(error)

@@ -31,6 +31,7 @@ module Pipeloader
     #: (Class, Array[GraphQL::Language::Nodes::AbstractNode], Class) -> Selection
     def selection(type, selections, model)
       return of_family(type, selections, model) if type.kind.abstract?
+      return opaque(model, "#{type.to_type_signature} is no object type") unless type.kind.object?
       return of_things(type, selections, model) unless model < ActiveRecord::Base
 
       ConnectionSelection.connection?(type) ? of_connection(type, selections, model) : of_records(type, selections, model)

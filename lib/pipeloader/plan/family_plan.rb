@@ -13,12 +13,12 @@ module Pipeloader
 
     # @param branches [Array<Branch>] of plans for the same projection
     # @param plain_models [Hash{Class => PlainModel}] of the classes
-    # @param others [Array<String>] what classes are called for whose rows there is no plan
+    # @param strangers [Array<String, nil>] what rows say of their class for which there is no plan, though there could be one
     # @param came [Hash{String => true}] which of these have come, for whoever makes the next plan
-    def initialize(projection, branches, plain_models, others, came)
+    def initialize(projection, branches, plain_models, strangers, came)
       super(projection, [])
       @branches = branches
-      @others = others
+      @strangers = strangers
       @came = came
       @links = branches.inject([]) { |links, branch| links + branch.plan.confine(links.size, branch.names) }.freeze
       @models.update(plain_models, *branches.map { |branch| branch.plan.models })
@@ -37,14 +37,14 @@ module Pipeloader
       return unless @type
 
       stranger = rows.find { |row| !@by_name.key?(row[@type]) } or return
-      @came[stranger[@type]] = true if @others.include?(stranger[@type])
+      @came[stranger[@type]] = true if @strangers.include?(stranger[@type])
       raise DoesNotFit
     end
 
     def families = [self, *super]
 
     # True if it has met rows that it isn't for: there will be more.
-    def spoiled? = @others.any? { |name| @came.key?(name) }
+    def spoiled? = @strangers.any? { |name| @came.key?(name) }
 
     def build(row, frame, context)
       branch = @type ? @by_name.fetch(row[@type]) : @branches.first

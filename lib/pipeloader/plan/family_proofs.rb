@@ -17,5 +17,34 @@ module Pipeloader
       found = types.to_h { |member, its| [member, selection(its, selections, member)] }
       Selection::OfFamily.new(@operation, model, types, found, @operation.came(type, model))
     end
+
+    # @return [#call, String] as LinkProofs#link, of a polymorphic `belongs_to`
+    def polymorphic(type, field, reflection)
+      reason = objection_to_polymorphic(type, field, reflection)
+      return of_field(type, field, reason) if reason
+
+      item, read = field.type.unwrap, [reflection.foreign_type, reflection.foreign_key].map(&:to_s)
+      refused = @operation.came(item, reflection)
+      lambda do |nodes|
+        selections = below(nodes)
+        next too_deep(selections) if too_deep(selections)
+        next of_field(type, field, "`#{reflection.name}` of a #{refused.first.first} isn't plain") if refused.any?
+
+        plan = ->(model) { @operation.plans.plan(item, selections, nodes.first, model) }
+        Selection::Part.new(read, lambda do |key, columns|
+          PolymorphicLink.new(key, PlainField.of(type, field), reflection, read.map { |it| columns.index(it) }, refused, &plan)
+        end, nil, true)
+      end
+    end
+
+    def objection_to_polymorphic(type, field, reflection)
+      named = reflection.active_record.method(:polymorphic_class_for)
+      return "`polymorphic_class_for` on #{named.owner.inspect}" unless Provenance.active_record_alone?(named)
+      return "`#{reflection.name}` says what its inverse is" if reflection.options[:inverse_of]
+      return "`#{reflection.name}` has several keys" if reflection.foreign_key.is_a?(Array)
+      return "`#{reflection.name}` is strict-loading" if reflection.strict_loading?
+
+      objection_to_record(type, field, reflection, false)
+    end
   end
 end

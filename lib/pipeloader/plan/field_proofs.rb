@@ -31,7 +31,9 @@ module Pipeloader
       return leaf(type, field, reader, model) unless reader.association?
 
       reflection = PlainModel.of(model).reflection(reader.association)
-      reflection ? link(type, field, reflection) : of_field(type, field, "an heir has another `#{reader.association}`")
+      return of_field(type, field, "an heir has another `#{reader.association}`") unless reflection
+
+      reflection.polymorphic? ? polymorphic(type, field, reflection) : link(type, field, reflection)
     end
 
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method

@@ -38,6 +38,15 @@ module Pipeloader
 
     def many? = @many
 
+    # What makes it lead to the same rows, and these be written alike.
+    def place = [@lookup, @plan]
+
+    # As its plan's.
+    def models = @plan.models
+    def families = @plan.families
+    def size = 1 + @plan.size
+    def use(context) = @plan.use(context)
+
     # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 

@@ -46,15 +46,18 @@ module Pipeloader
 
     # Why it isn't the association's records that a field gives.
     def objection_to_association(type, field, reflection, many = reflection.collection?)
+      objection_to_record(type, field, reflection, many) || Lookup.objection(reflection)
+    end
+
+    def objection_to_record(type, field, reflection, many)
       returned = TypeWrappers.nullable(field.type)
       item = TypeWrappers.item(field.type)
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?
       return "`scope_items` of #{item.graphql_name}" unless PlainField.of(type, field).unscoped?
-      return "#{reflection.active_record.name} isn't in PostgreSQL" unless postgresql?(reflection.active_record)
 
-      Lookup.objection(reflection)
+      "#{reflection.active_record.name} isn't in PostgreSQL" unless postgresql?(reflection.active_record)
     end
 
     def narrows?(lookup)

@@ -57,7 +57,7 @@ module Pipeloader
     # @return [Projection] columns of the rows, in their order
     attr_reader :projection
 
-    # @return [Array<Link>] associations that are selected, each once
+    # @return [Array<Link, PolymorphicLink>] associations that are selected, each once
     attr_reader :links
 
     # @return [Array<Constant, Leaf, Computed, Calculation, Link>]
@@ -69,11 +69,11 @@ module Pipeloader
     def initialize(projection, entries)
       @projection = projection
       @entries = entries.freeze
-      @links = number(entries.grep(Link)).freeze
+      @links = number(linking).freeze
       @models = projection ? { model => PlainModel.of(model) } : {}
       @family = @models.each_value.first&.family
       @type = projection&.columns&.index(@family.column)
-      @links.each { |link| @models.update(link.plan.models) }
+      @links.each { |link| @models.update(link.models) }
       @asking = entries.select { |entry| (Computed === entry || Link === entry) && entry.asks? }.freeze
     end
 
@@ -87,7 +87,7 @@ module Pipeloader
     def current? = @models.each_value.all?(&:current?) && families.none?(&:spoiled?)
 
     # @return [Array<FamilyPlan>] itself, and those below
-    def families = @families ||= @links.flat_map { |link| link.plan.families }.freeze
+    def families = @families ||= @links.flat_map(&:families).freeze
 
     def model = @projection.model
 
@@ -122,18 +122,18 @@ module Pipeloader
     # @param names [Hash, nil] what the classes of its rows are called, as keys, among others there
     # @return [Array<Link>] its own
     def confine(first, names)
-      @entries.grep(Link).each { |link| link.at += first }
+      linking.each { |link| link.at += first }
       @links.each { |link| link.confine(@type, names) if names }
     end
 
     # How many values it has, with all that is below.
-    def size = @size ||= @entries.sum { |entry| entry.is_a?(Link) ? 1 + entry.plan.size : 1 }
+    def size = @size ||= (@entries.size - linking.size) + linking.sum(&:size)
 
     # It is about to be used for a query: for the second one it is made into code.
     #
     # @param coerced [Boolean] whether its own rows are records'; what is below are rows from the database
     def use(context, coerced: false)
-      return @links.each { |link| link.plan.use(context) } if coerced
+      return @links.each { |link| link.use(context) } if coerced
       return if @builder
 
       query = context.__id__
@@ -165,15 +165,16 @@ module Pipeloader
 
     private
 
-    # Those that lead by the same lookup to the same plan have one place: they are read once, and written under several keys.
+    def linking = @entries.select { |entry| Link === entry || PolymorphicLink === entry }
+
+    # Those of one place are read once, and written under several keys.
     #
-    # @return [Array<Link>] the first of each place
+    # @return [Array<Link, PolymorphicLink>] the first of each place
     def number(links)
-      places = {}.compare_by_identity
+      places = {}
       count = -1
       links.select do |link|
-        alike = places[link.lookup] ||= {}.compare_by_identity
-        first = alike[link.plan] ||= link
+        first = places[link.place] ||= link
         link.at = first.equal?(link) ? count += 1 : first.at
         first.equal?(link)
       end

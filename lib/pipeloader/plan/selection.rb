@@ -83,16 +83,19 @@ module Pipeloader
       # @param selections [Hash{Class => Selection}] of these
       # @param came [Hash] as FamilyPlan's
       def initialize(operation, model, types, selections, came)
+        super(operation, model, {}, nil)
         @types = types
         @came = came
-        @plain, others = selections.partition { |_, selection| selection.reason.nil? }.map(&:to_h)
-        super(operation, model, {}, nil)
-        @others = others.flat_map { |member, selection| names(member).to_a.map { |name| [name, selection.reason] } }.to_h
-        @reason = @plain.empty? ? others.each_value.first&.reason || NOBODY : @others.find { |name, _| came.key?(name) }&.last
+        @plain, opaque = selections.partition { |_, selection| selection.reason.nil? }.map(&:to_h)
+        @strangers = opaque.key?(model) ? names(model).to_a : NONE
+        opaque.delete(model) if @plain.any? && @strangers.none? { |name| came.key?(name) }
+        @reason = opaque.each_value.first&.reason || (NOBODY if @plain.empty?)
       end
 
+      # A model that has heirs may have no records itself. If one comes of which something is opaque, there is no plan any more.
       NOBODY = "none of its records is of a type that is known"
-      private_constant :NOBODY
+      NONE = [].freeze
+      private_constant :NOBODY, :NONE
 
       private
 
@@ -100,7 +103,7 @@ module Pipeloader
         columns = @plain.each_value.flat_map { |selection| selection.fields.each_value.flat_map(&:columns) }
         projection = Projection.of(@model, [*@plain_model.keys, *columns].uniq)
         plain_models = @types.keys.to_h { |member| [member, PlainModel.of(member)] }
-        FamilyPlan.new(projection, @plain.keys.map { |it| branch(it, projection) }, plain_models, @others.keys, @came)
+        FamilyPlan.new(projection, @plain.keys.map { |it| branch(it, projection) }, plain_models, @strangers, @came)
       end
 
       def branch(member, projection)

@@ -75,6 +75,7 @@ module Pipeloader
       result = query.result.to_h
       @errors = result["errors"] unless result.key?("data")
       @present = {} # {["posts", "author"] => whether there are objects}
+      @written = {} # {["posts", "author"] => [Types::User, …]}, of unions and interfaces
       look_through(result["data"], [])
       @operation = Operation.of(query)
       @off = reason_for_none
@@ -103,6 +104,7 @@ module Pipeloader
       case value
       when Hash
         @present[path] = true
+        (@written[path] ||= Set.new) << @query.context.pipeloader_types[value]
         value.each { |key, it| look_through(it, [*path, key]) }
       when Array then value.any? ? value.each { |it| look_through(it, path) } : @present[path] ||= false
       else @present[path] ||= false
@@ -157,7 +159,7 @@ module Pipeloader
 
     def types_at(path, type, nodes)
       possible = @operation.possible_types(type)
-      came = possible & (@witness.types(path) | Plans.for(@operation).types(*place(nodes)))
+      came = possible & [*@written[path], *@witness.types(path), *Plans.for(@operation).types(*place(nodes))]
       came.empty? ? possible : came
     end
 

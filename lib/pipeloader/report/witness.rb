@@ -18,6 +18,7 @@ module Pipeloader
       # Watches +query+, which is yet to be executed.
       def watch(query)
         installation.call
+        query.context.pipeloader_types = {}.compare_by_identity
         query.context.namespace(:pipeloader)[:witness] = new
       end
     end

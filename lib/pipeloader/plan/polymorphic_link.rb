@@ -1,0 +1,99 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A polymorphic `belongs_to` that a Plan follows: by one Link for each class that its owners name, each with a plan for the
+  # records of that class. Which these are, the rows say.
+  class PolymorphicLink
+    # Of how many classes it knows what they lead to.
+    MOST = 100
+    NONE = [].freeze
+    private_constant :MOST, :NONE
+
+    attr_reader :key, :name
+    attr_accessor :at
+
+    alias inspect to_s
+
+    # @param key [String] in the response
+    # @param plain [PlainField] of the owner's type
+    # @param reflection [ActiveRecord::Reflection::BelongsToReflection]
+    # @param places [Array(Integer, Integer)] where in its owner's row the class's name is, and the key
+    # @param refused [Hash{String => true}] the classes that it can't lead to, for whoever makes the next plan
+    # @yieldparam [Class] a model
+    # @yieldreturn [Plan, nil]
+    def initialize(key, plain, reflection, places, refused, &plan)
+      @key = key
+      @plain = plain
+      @reflection = reflection
+      @name = reflection.name
+      @type, @index = places
+      @refused = refused
+      @plan = plan
+      @nullable = !plain.field.type.non_null?
+      @links = Bounded.new(MOST)
+      @owners = nil
+    end
+
+    # As a Link's.
+    def place = self
+    def confine(type, names) = @owners = [type, names]
+    def models = {}
+    def families = [self]
+    def databases = NONE
+    def size = 1
+    def use(context) = @links.each_value { |link| link.use(context) }
+    def leads_back? = false
+
+    # As a FamilyPlan's.
+    def spoiled? = @refused.any?
+
+    # @param rows [Array<Array>] of owners
+    # @return [Hash{String => Class}] the classes that these name
+    # @raise [DoesNotFit]
+    def models_of(rows)
+      type, confined = @owners
+      rows = rows.select { |row| confined.key?(row[type]) } if confined
+      rows.filter_map { |row| row[@type].presence }.uniq.to_h { |name| [name, model(name)] }
+    end
+
+    # @return [Link] to the records of a +model+
+    # @raise [DoesNotFit]
+    def to(name, model)
+      link = @links[name]
+      link&.current? && link.plan.model.equal?(model) ? link : @links[name] = make(name, model)
+    end
+
+    # @param frame [Frame] of the owner
+    def build(row, frame, context)
+      below = frame.below(self).of(row[@type]) if row[@type].present?
+      rows = below ? below.of(row[@index]) : NONE
+      return below.plan.build(rows.first, below, context) if rows.any?
+
+      @nullable ? nil : raise(DoesNotFit)
+    end
+
+    private
+
+    # ActiveRecord looks for the class without a key, too.
+    def model(name)
+      model = @reflection.active_record.polymorphic_class_for(name)
+      model.is_a?(Class) && model < ActiveRecord::Base ? model : raise(DoesNotFit)
+    rescue NameError # graphql-ruby meets it
+      raise DoesNotFit
+    end
+
+    def make(name, model)
+      plan = @plan.call(model)
+      reflection = TargetLookup.reflection(@reflection, model) if plan && !plan.asks?
+      lookup = TargetLookup.of(reflection, plan.projection) if reflection && Lookup.objection(reflection).nil?
+      unless lookup&.narrows?
+        @refused[name] = true
+        raise DoesNotFit
+      end
+
+      link = Link.new(@key, @plain, reflection, lookup, @index, plan, nullable: true)
+      link.confine(@type, { name => true })
+      link
+    end
+  end
+end
