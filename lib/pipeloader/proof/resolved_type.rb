@@ -20,8 +20,15 @@ module Pipeloader
       jump branchif branchunless branchnil opt_case_dispatch concatstrings objtostring anytostring setlocal_WC_0 newarray
     ].freeze
     CONSTANTS = %i[opt_getinlinecache opt_setinlinecache getconstant opt_getconstant_path].freeze
-    SCHEMAS = GraphQL::Schema.singleton_class.const_get(:ResolveTypeWithType)
-    private_constant :ASKING, :CALLS, :STEPS, :CONSTANTS, :SCHEMAS
+    private_constant :ASKING, :CALLS, :STEPS, :CONSTANTS
+
+    # A constant of ours would give it a name.
+    @schemas = GraphQL::Schema.singleton_class.const_get(:ResolveTypeWithType)
+
+    class << self
+      # @return [Module] in which graphql-ruby asks a type before its schema
+      attr_reader :schemas
+    end
 
     # @param type [Class, Module] a union or an interface
     # @return [String, nil] why it may look at something else; nil if it doesn't
@@ -51,10 +58,10 @@ module Pipeloader
     # @return [Method, nil] the application's that graphql-ruby asks
     def asked
       method = @schema.method(:resolve_type)
-      return unless method.owner.equal?(SCHEMAS)
+      return unless method.owner.equal?(ResolvedType.schemas)
       return @type.method(:resolve_type) if @type.respond_to?(:resolve_type)
 
-      method = method.super_method while method&.owner.equal?(SCHEMAS)
+      method = method.super_method while method&.owner.equal?(ResolvedType.schemas)
       method unless method.nil? || Provenance.graphql?(method)
     end
 
