@@ -122,13 +122,16 @@ class MembersTest < PlanTest
 
   # As if it stood in this file.
   def define_resolve_type(host, parameters, form)
+    forget_resolve_type(host)
     MembersTest.class_eval("lambda { |host| def host.resolve_type(#{parameters}) = (#{form}) }", __FILE__, __LINE__).call(host)
   end
 
   def teardown
     super
-    [Types::Work, Types::Either].each { |type| type.singleton_class.send(:remove_method, :resolve_type) if type.singleton_methods(false).include?(:resolve_type) }
+    [Types::Work, Types::Either].each { |type| forget_resolve_type(type) }
   end
+
+  def forget_resolve_type(host) = (host.singleton_class.send(:remove_method, :resolve_type) if host.singleton_methods(false).include?(:resolve_type))
 
   %i[types schema].each do |on|
     FORMS.each do |name, form|

@@ -91,8 +91,9 @@ class MethodsTest < UnitTest
 
   FORMULAS.each do |method, expected|
     define_method(:"test_formula: #{method}") do
-      readers = Pipeloader::Formula.of_type(type(method), :it)&.readers
-      expected ? assert_equal(expected, readers) : assert_nil(readers)
+      formula = Pipeloader::Formula.of_type(type(method), :it)
+      formula = nil if formula&.further&.any? # a String's own are asked of no associated record
+      expected ? assert_equal(expected, formula.readers) : assert_nil(formula)
     end
   end
 

@@ -61,27 +61,20 @@ module Pipeloader
     def by_formula(field, plain, model)
       return unless Coercion.objection(field.type).nil? && (formula = plain.formula(model)) && objection_on_next(plain).nil?
 
-      computed_of_columns(field, formula, model)
+      computed_of_columns(field, formula, model, plain)
     end
 
-    def computed_of_columns(field, formula, model)
-      known = formula.readers.map { |name| PlainModel.of(model).reader(name) }
-      return unless known.all? { |reader| reader.columns? && reader.columns.one? }
-
-      read = known.map { |reader| reader.columns.first }
-      return if read.uniq! || read.any? { |column| PlainModel.of(model).stores?(column) } # two readers give one object
-
-      types = read.map { |column| model.attribute_types.fetch(column) }
-      return unless types.all? { |it| Cast.known?(it) }
-
-      casts, coercion = types.map { |it| Cast.new(it) }, Coercion.new(field.type)
-      with_arguments(field, formula) { |given| computed(formula, read, casts, given, coercion) }
+    def computed_of_columns(field, formula, model, plain = nil)
+      known = readings(formula.readers, formula.further, model, plain) or return
+      coercion = Coercion.new(field.type)
+      with_arguments(field, formula) { |given| computed(formula, *known, given, coercion) }
     end
 
-    def computed(formula, read, casts, given, coercion)
-      Selection::Part.new(read, lambda do |key, columns|
-        Plan::Computed.new(key, formula, read.map { |it| columns.index(it) }.zip(casts), given, coercion)
-      end).asking(formula.contexts)
+    # @param columns [Array<String>] that it reads
+    # @yieldreturn [Reach::Readings]
+    def computed(formula, columns, readings, given, coercion)
+      entry = ->(key, all) { Plan::Computed.new(key, formula, readings.call(all), given, coercion) }
+      Selection::Part.new(columns, entry, nil, formula.further.any?).asking(formula.contexts)
     end
 
     # Yields what a field's nodes give to its +method+; nil where that takes nothing.

@@ -28,12 +28,9 @@ module Pipeloader
       end
     end
 
-    # A value that a Formula makes of columns' values.
-    Computed = Struct.new(:key, :formula, :columns, :given, :coercion) do
-      # columns: [[index, Cast], …] in the order of the formula's readers
-      def build(row, frame, context)
-        of_attributes(columns.map { |index, cast| frame.coerced? ? row[index] : cast.call(row[index]) }, context)
-      end
+    # A value that a Formula makes of what readers tell, its Reach::Readings.
+    Computed = Struct.new(:key, :formula, :readings, :given, :coercion) do
+      def build(row, frame, context) = of_attributes(readings.of(row, frame), context)
 
       def of_record(record, columns, context) = of_attributes(columns.map { |it| Coercion.attribute(record, it) }, context)
 
@@ -66,9 +63,11 @@ module Pipeloader
     alias inspect to_s
 
     # @param entries [Array<Constant, Leaf, Computed, Calculation, Link>] in the order of the response
-    def initialize(projection, entries)
+    # @param reaches [Array<Reach>] that these have
+    def initialize(projection, entries, reaches = entries.grep(Computed).flat_map { |entry| entry.readings.reaches })
       @projection = projection
       @entries = entries.freeze
+      @reaches = reaches.freeze
       @links = number(linking).freeze
       @models = projection ? { model => PlainModel.of(model) } : {}
       @family = @models.each_value.first&.family
@@ -127,7 +126,7 @@ module Pipeloader
     end
 
     # How many values it has, with all that is below.
-    def size = @size ||= (@entries.size - linking.size) + linking.sum(&:size)
+    def size = @size ||= @entries.size + linking.sum { |link| link.size - 1 }
 
     # It is about to be used for a query: for the second one it is made into code.
     #
@@ -165,7 +164,7 @@ module Pipeloader
 
     private
 
-    def linking = @entries.select { |entry| Link === entry || PolymorphicLink === entry }
+    def linking = @entries.select { |entry| Link === entry || PolymorphicLink === entry } + @reaches
 
     # Those of one place are read once, and written under several keys.
     #

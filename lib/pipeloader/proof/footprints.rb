@@ -28,8 +28,9 @@ module Pipeloader
 
       # @return [Footprint, nil] nil if a method reads anything but columns
       def worked_out(plain, model)
-        read = plain.formula(model)&.readers&.map { |name| PlainModel.of(model).reader(name) }
-        Footprint.columns(read.flat_map(&:columns)) if read&.all?(&:columns?)
+        formula = plain.formula(model) or return
+        read = formula.readers.map { |name| PlainModel.of(model).reader(name) }
+        Footprint.columns(read.flat_map(&:columns)) if formula.further.empty? && read.all?(&:columns?)
       end
 
       # A plain field that declares columns besides, reads both.

@@ -7,6 +7,7 @@ module Pipeloader
   # A method that does nothing but to work something out from columns: a resolver method, or one of the model's.
   #
   #     def heading = "#{object.title.strip} (#{object.year})"
+  #     def signature = object.author&.name || "nobody"
   #
   # It reads no more than these, changes nothing, and what it returns depends on nothing else: so it may be given an object that
   # has just these columns, at any time, and again. Told by the instructions that Ruby has compiled it to: besides readers of
@@ -58,7 +59,8 @@ module Pipeloader
     ].to_set.freeze
     JUMPS = %i[jump branchif branchunless branchnil].freeze
     LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
-    private_constant :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
+    READER = /\A[a-z_]\w*\z/
+    private_constant :READER, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
 
     @rubys = {}
 
@@ -104,10 +106,10 @@ module Pipeloader
 
         steps = kind == OfType ? ContextValue.fold(instructions.steps, host) : instructions.steps
         contexts = ContextValue.all(steps)
-        readers = readers(steps, &)
-        return if readers.nil? || (readers.empty? && contexts.empty?) || !inside(steps).all? { |it| rubys?(it) }
+        paths = paths(steps, kind == OfType, &) or return
+        return if (paths.empty? && contexts.empty?) || !inside(steps).all? { |it| rubys?(it) }
 
-        kind.new(host, method, readers, instructions.keywords, contexts)
+        kind.new(host, method, paths, instructions.keywords, contexts)
       end
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
@@ -117,16 +119,21 @@ module Pipeloader
         steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
       end
 
-      # @return [Array<Symbol>, nil] what is called of the record; nil where anything else happens
-      def readers(steps)
+      # @param further [Boolean] whether something may be called of what a reader returns, as of an associated record
+      # @return [Array<Array<Symbol>>, nil] what is called of the record; nil where anything else happens
+      def paths(steps, further)
         found, passed = [], []
         until steps.empty?
           case steps
           in [[:putself], *behind]
             reader, steps = yield(behind)
-            return unless reader&.match?(/\A\w+\z/)
+            return unless reader&.match?(READER)
 
-            found << reader
+            found << [reader]
+            while further && (name, behind = asked_further(steps, passed))
+              found.last << name
+              steps = behind
+            end
           in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]
             return unless Bytecode.block_pass?(call) && ITERATIONS.include?(mid) && rubys?(mid) && callable?(name)
           in [[:context_value, _], *steps] then nil
@@ -135,6 +142,22 @@ module Pipeloader
           end
         end
         found.uniq
+      end
+
+      # What is asked of an associated record, or of one that may not be there: `.name`, `&.name`. No method of NAMES is that.
+      #
+      # @return [Array(Symbol, Array), nil] the reader, and the steps behind it
+      def asked_further(steps, passed)
+        case steps
+        in [Symbol => label, [:dup], [:branchnil, _], *behind] then safe = true
+        in [[:dup], [:branchnil, _], *behind] then safe = true
+        else behind = steps
+        end
+        name, behind = taken(behind) { |call| Bytecode.on_object?(call) && call[:mid].match?(READER) && !callable?(call[:mid]) }
+        return unless name
+
+        passed << label if safe && label
+        [name, behind]
       end
 
       def taken(steps)
@@ -190,6 +213,9 @@ module Pipeloader
     # @return [Array<Symbol>] what it calls of the record
     attr_reader :readers
 
+    # @return [Hash{Symbol => Hash}] what it calls of associated records: {author: {name: {}, boss: {name: {}}}}
+    attr_reader :further
+
     # @return [Hash{Symbol => Object}] as Chain's
     attr_reader :parameters
 
@@ -198,15 +224,17 @@ module Pipeloader
 
     alias inspect to_s
 
-    def initialize(host, method, readers, parameters, contexts)
+    # @param paths [Array<Array<Symbol>>] the reader, and what is called of what that returns
+    def initialize(host, method, paths, parameters, contexts)
       @host = host
       @method = method
-      @readers = readers
+      @readers = paths.filter_map { |path| path.first if path.one? }
+      @further = paths.select(&:many?).each_with_object({}) { |path, all| path.inject(all) { |level, name| level[name] ||= {} } }
       @parameters = parameters
       @contexts = contexts
     end
 
-    # @param values [Array] what the readers would return
+    # @param values [Array] what the readers would return, and for each association a Struct of that, or nil
     # @param arguments [Hash{Symbol => Object}] of the method
     # @param context [GraphQL::Query::Context, nil] of which it is verified what is there (ContextAnswer)
     # @return what the method returns
@@ -225,7 +253,8 @@ module Pipeloader
     class OfType < Formula
       def initialize(*)
         super
-        @record = Struct.new(*@readers) if @readers.any?
+        names = @readers + @further.keys
+        @record = Struct.new(*names) if names.any?
       end
 
       private

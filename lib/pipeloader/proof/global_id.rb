@@ -86,7 +86,7 @@ module Pipeloader
     end
 
     def initialize(type, model)
-      super(model, nil, %i[id], {}, [])
+      super(model, nil, [%i[id]], {}, [])
       @type = type
     end
 

@@ -1,0 +1,41 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A record of which a Formula asks something, beside its own:
+  #
+  #     def signature = object.author&.name || "nobody"
+  class Reach < Link
+    # What a Formula would be told by readers of a record: in the order of its names, columns' values and Reaches.
+    #
+    # columns: [[place in the record's row, Cast], …]
+    Readings = Struct.new(:columns, :reaches) do
+      # @param frame [Frame] of the +row+
+      # @return [Array]
+      def of(row, frame)
+        values = columns.map { |index, cast| frame.coerced? ? row[index] : cast.call(row[index]) }
+        reaches.empty? ? values : values.concat(reaches.map { |reach| reach.thing(row, frame) })
+      end
+    end
+
+    NONE = [].freeze
+    private_constant :NONE
+
+    # @param plan [Plan] for rows that aren't written
+    # @param names [Array<Symbol>] of the +readings+
+    def initialize(plain, reflection, lookup, index, plan, names, readings)
+      super(nil, plain, reflection, lookup, index, plan, nullable: true)
+      @thing = Struct.new(*names)
+      @readings = readings
+    end
+
+    # It brings no objects.
+    def fields = NONE
+
+    # @return [Struct, nil] nil for an owner that has none
+    def thing(row, frame)
+      below = frame.below(self)
+      found = below.of(row[@index]).first
+      @thing.new(*@readings.of(found, below)) if found
+    end
+  end
+end

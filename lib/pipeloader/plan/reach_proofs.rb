@@ -1,0 +1,63 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # As the Analyzer: what a Formula asks of a record, and of those that its associations lead to.
+  module ReachProofs
+    private
+
+    # @param names [Array<Symbol>] of readers of columns
+    # @param further [Hash] as Formula's: what is called of associated records
+    # @param plain [PlainField] for whom that is
+    # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
+    def readings(names, further, model, plain)
+      read = names.map { |name| column_of(name, model) }
+      return if read.include?(nil) || read.uniq! # two readers give one object
+
+      casts = read.map { |column| Cast.new(model.attribute_types.fetch(column)) }
+      reaches = further.map { |name, asked| reach(name, asked, model, plain) }
+      return if reaches.include?(nil)
+
+      made = lambda do |columns|
+        Reach::Readings.new(read.map { |it| columns.index(it) }.zip(casts), reaches.map { |_, reach| reach.call(columns) })
+      end
+      [read | reaches.map(&:first), made]
+    end
+
+    # @return [String, nil] nil where a reader may do more than to read one of a type that is known
+    def column_of(name, model)
+      plain_model = PlainModel.of(model)
+      reader = plain_model.reader(name)
+      column = reader.columns.first if reader.columns? && reader.columns.one?
+      column if column && !plain_model.stores?(column) && Cast.known?(model.attribute_types.fetch(column))
+    end
+
+    # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach of its columns' places
+    def reach(name, asked, model, plain)
+      reflection = reached(name, model) or return
+      target, further = reflection.klass, asked.reject { |_, below| below.empty? }
+      names = asked.keys - further.keys
+      columns, readings = readings(names, further, target, plain)
+      return unless readings
+
+      projection = Projection.of(target, [*PlainModel.of(target).keys, *columns].uniq)
+      lookup = Lookup.of(reflection, projection)
+      below = ->() { readings.call(projection.columns) }
+      return if !narrows?(lookup) || objection_to_inverse(reflection, Plan.new(projection, [], below.call.reaches))
+
+      [lookup.owners_key, lambda do |owners|
+        read = below.call
+        plan = Plan.new(projection, [], read.reaches)
+        Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
+      end]
+    end
+
+    # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association that leads to one record, of a plain model
+    def reached(name, model)
+      reader = PlainModel.of(model).reader(name)
+      reflection = PlainModel.of(model).reflection(reader.association) if reader.association?
+      return if reflection.nil? || reflection.collection? || Lookup.objection(reflection)
+
+      reflection if postgresql?(model) && objection(reflection.klass).nil?
+    end
+  end
+end

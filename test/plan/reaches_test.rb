@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+
+# Resolver methods that ask an associated record for something: `object.author&.name`.
+class ReachesTest < PlanTest
+  ActiveRecord::Schema.verbose = false
+  ActiveRecord::Schema.define do
+    create_table(:reach_posts) { |t| t.string :title; t.bigint :author_id; t.bigint :editor_id; t.string :about_type; t.bigint :about_id }
+    create_table(:reach_people) { |t| t.string :name; t.integer :age; t.bigint :boss_id; t.boolean :hidden, null: false, default: false; t.string :type; t.jsonb :extra; t.decimal :rate }
+    create_table(:reach_homes) { |t| t.string :city; t.bigint :person_id; t.datetime :built_at }
+  end
+
+  class Person < ActiveRecord::Base
+    self.table_name = "reach_people"
+    belongs_to :boss, class_name: "ReachesTest::Person", optional: true
+    has_one :home, -> { order(:id) }, class_name: "ReachesTest::Home", foreign_key: :person_id
+    has_many :posts, class_name: "ReachesTest::Post", foreign_key: :author_id
+    alias_attribute :label, :name
+    def loud = name.upcase
+  end
+
+  class Chief < Person; end
+
+  class Ghost < ActiveRecord::Base
+    self.table_name = "reach_homes"
+    alias_attribute :name, :city
+    after_initialize { self.city = "nowhere" }
+  end
+
+  class Home < ActiveRecord::Base
+    self.table_name = "reach_homes"
+    belongs_to :person, class_name: "ReachesTest::Person"
+  end
+
+  class Post < ActiveRecord::Base
+    self.table_name = "reach_posts"
+    belongs_to :author, class_name: "ReachesTest::Person", optional: true
+    belongs_to :editor, -> { where(hidden: false) }, class_name: "ReachesTest::Person", optional: true
+    belongs_to :ghost, class_name: "ReachesTest::Ghost", optional: true, foreign_key: :author_id
+    belongs_to :about, polymorphic: true, optional: true
+    belongs_to :writer, class_name: "ReachesTest::Person", optional: true, foreign_key: :author_id
+    def writer = super || Person.new(name: "new")
+  end
+
+  Person.insert_all!((1..5).map { |id| { id: id, name: "person #{id}", age: id * 10, boss_id: (id - 1 if id > 2), hidden: id == 2, type: (Chief.name if id.odd?), rate: id.quo(3) } })
+  Home.insert_all!((1..3).map { |id| { city: "city #{id}", person_id: id + 1, built_at: Time.utc(2000 + id) } })
+  Post.insert_all!((1..8).map { |id| { id: id, title: "post #{id}", author_id: (id % 6 unless id == 6), editor_id: (id % 3) + 1, about_type: Person.name, about_id: 1 } })
+
+  class PostType < Schemas::Base
+    graphql_name "ReachPost"
+    field :id, Integer
+  end
+
+  # A resolver method's code, and what is to become of it: true where a plan does it.
+  METHODS = {
+    safe: ["object.author&.name", true],
+    unsafe: ["object.author.name", true],
+    further: ["object.author&.boss&.name", true],
+    far: ["object.author&.boss&.home&.city&.upcase", true],
+    mixed: ["object.author&.boss.name", false],
+    default: ["object.author&.name || object.title", true],
+    text: ["[object.title, \"by \#{object.author&.name}\", \"\#{object.author&.age} \#{object.author&.boss&.name}\"].join(\" \")", true],
+    several: ['[object.author&.name, object.editor&.name, object.author&.home&.city].compact.join(" ")', true],
+    condition: ['object.editor&.hidden ? "hidden" : object.author&.name.to_s', true],
+    scope: ["object.editor&.name", true],
+    alias: ["object.author&.label", true],
+    number: ["(object.author&.age.to_i + 1).to_s", true],
+    time: ["object.author&.home&.built_at&.year.to_s", true],
+    decimal: ["object.author&.rate.to_s", true],
+    key: ["object.author&.id.to_s", true],
+    asked: ['object.author&.name == context[:name] ? "mine" : "not"', true],
+    record: ["object.author.to_s.size.to_s", false],
+    present: ['object.author.present? ? object.author.name : "none"', false],
+    variable: ["author = object.author; author ? author.name : nil", false],
+    loud: ["object.author&.loud", false],
+    predicate: ["object.author&.hidden?.to_s", false],
+    many: ["object.author&.posts&.size.to_s", false],
+    list: ["object.author&.posts&.title.to_s", false],
+    initialized: ["object.ghost&.name", false],
+    polymorphic: ["object.about&.name", false],
+    overridden: ["object.writer.name", false],
+    missing: ["object.author&.no_such_thing", false],
+    json: ["object.author&.extra.to_s", false],
+    changed: ['object.author&.name&.<<("!")', false],
+    assigned: ["object.author&.update(name: \"x\") && nil", false],
+    loop: ["n = object.title; n = n.chop while n.size > 3; object.author&.name.to_s + n", false]
+  }.freeze
+
+  METHODS.each do |name, (code, _)|
+    PostType.field name, String
+    PostType.class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
+  end
+  PostType.field :opaque, String
+  PostType.class_eval { def opaque = object.title.dup.concat(context.fetch(:mark, "!")) }
+
+  def pair = @pair ||= schemas({ posts: [[PostType], -> { Post.order(:id).where(id: 1..5) }], all: [[PostType], -> { Post.order(:id) }], array: [[PostType], -> { Post.order(:id).to_a }] })
+
+  METHODS.each do |name, (_, plain)|
+    define_method(:"test_#{name}") do
+      2.times do
+        query = "{ posts { id #{name} } }"
+        answer = plain ? assert_plan(query) : assert_aside(query, model: Post, errors: :any)
+        assert(answer["data"]["posts"].any? { |it| it[name.to_s] }) if plain
+        beside = "{ all { opaque #{name} id } array { #{name} } }"
+        assert_equal(*pair.map { |schema| text_of(outcome { schema.execute(beside).to_h }) })
+      end
+    end
+  end
+
+  # An association whose record isn't there is one that graphql-ruby has to report.
+  def test_nothing_there
+    assert_aside "{ all { unsafe } }", model: Post, errors: true
+    assert_plan "{ all { safe default text several } }"
+  end
+
+  # One burst for each step, and the columns that are asked for.
+  def test_bursts
+    query = "{ posts { far scope } }"
+    pair.last.execute(query)
+    bursts = WireCounter.events("burst.pipeloader") { pair.last.execute(query) }.map { |it| it[:reads].map { |read| read.text[/SELECT "reach\S+( "reach\S+)*/].scan(/"(\w+)",?(?= |\z)/).flatten.join(" ") } }
+    assert_equal [["author_id editor_id id"], ["boss_id id type", "id name type"], ["id type"], ["city id"]],
+                 bursts.map { |it| it.map { |words| words.split.sort.join(" ") }.sort }
+  end
+
+  # What somebody has changed in memory is what there is.
+  def test_records_in_memory
+    roots = { posts: [[PostType], -> { Post.order(:id).where(id: 1..5).to_a.each { |post| post.author_id = 1 if post.id == 2 } }],
+              loaded: [[PostType], -> { Post.order(:id).where(id: 1..5).includes(:author).each { |post| post.author.name = "changed" if post.author } }] }
+    schemas = schemas(roots)
+    2.times { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ posts { safe further } loaded { safe further } }").to_h) }) }
+  end
+end
