@@ -41,6 +41,11 @@ class ReachesTest < PlanTest
     belongs_to :about, polymorphic: true, optional: true
     belongs_to :writer, class_name: "ReachesTest::Person", optional: true, foreign_key: :author_id
     def writer = super || Person.new(name: "new")
+    delegate :name, to: :author, prefix: true, allow_nil: true
+    delegate :name, to: :author, prefix: :sure
+    delegate :age, :rate, to: :editor, allow_nil: true
+    delegate :loud, to: :author, allow_nil: true
+    def self_made(...) = author.name(...)
   end
 
   Person.insert_all!((1..5).map { |id| { id: id, name: "person #{id}", age: id * 10, boss_id: (id - 1 if id > 2), hidden: id == 2, type: (Chief.name if id.odd?), rate: id.quo(3) } })
@@ -106,6 +111,25 @@ class ReachesTest < PlanTest
         assert_equal(*pair.map { |schema| text_of(outcome { schema.execute(beside).to_h }) })
       end
     end
+  end
+
+  # What ActiveSupport's `delegate` has written.
+  PostType.field :author_name, String
+  PostType.field :sure_name, String
+  PostType.field :age, Integer
+  PostType.field :rate, String
+  PostType.field :by_delegate, String, resolver_method: :delegated
+  PostType.class_eval { def delegated = object.author_name }
+  PostType.field :loudly, String, method: :loud
+  PostType.field :self_made, String
+
+  def test_delegate
+    assert_plan "{ posts { authorName sureName age rate byDelegate } }"
+    assert_plan "{ all { authorName age byDelegate } }"
+    assert_aside "{ all { sureName } }", model: Post, errors: true
+    assert_aside "{ posts { loudly } }", model: Post
+    assert_aside "{ posts { selfMade } }", model: Post
+    assert_aside "{ posts { opaque authorName sureName } }", model: Post
   end
 
   # An association whose record isn't there is one that graphql-ruby has to report.

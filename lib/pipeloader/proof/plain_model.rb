@@ -119,7 +119,9 @@ module Pipeloader
     def columns_of(name)
       return if objection_to_readers || !@model.method_defined?(name)
 
-      read = asked_alone(name) || formula(name)&.readers&.flat_map { |it| asked_alone(it) || [nil] }
+      read = asked_alone(name) || (formula = formula(name))&.readers&.flat_map { |it| asked_alone(it) || [nil] }
+      return if formula&.further&.any?
+
       read if read&.all? { |column| column && !stores?(column) && Cast.known?(@model.attribute_types.fetch(column)) }
     end
 
@@ -133,7 +135,10 @@ module Pipeloader
     # @param name [Symbol] of a method of its records
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
-      known(@formulas, name) { Formula.of_model(@model, name)&.then { |formula| formula if formula.parameters.empty? } }
+      known(@formulas, name) do
+        formula = Formula.of_model(@model, name) || Delegate.of_model(@model, name)
+        formula if formula&.parameters&.empty?
+      end
     end
 
     private

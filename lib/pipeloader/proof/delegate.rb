@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+require "active_support/core_ext/module/delegation"
+
+module Pipeloader
+  # A method that ActiveSupport's `delegate` has written, as a Formula:
+  #
+  #     delegate :name, to: :author, prefix: true, allow_nil: true
+  #
+  # Told by its instructions: they are those of one that `delegate` writes here with these names.
+  class Delegate < Formula
+    class << self
+      # @param model [Class] of records
+      # @param name [Symbol] of a method of theirs
+      # @return [Delegate, nil]
+      def of_model(model, name)
+        return unless model.public_method_defined?(name)
+
+        method = model.instance_method(name)
+        return unless model.descendants.all? { |heir| heir.instance_method(name).owner == method.owner }
+
+        path = path(method) or return
+        nilable = [false, true].find { |nil_too| told(method) == told(written(name, *path, nil_too)) }
+        new(model, method, [path], nilable) unless nilable.nil?
+      end
+
+      private
+
+      # @return [Array(Symbol, Symbol), nil] what it calls of its record, and of what that returns
+      def path(method)
+        sequence = RubyVM::InstructionSequence.of(method) or return
+        case sequence.to_a.last.grep(Array)
+        in [[:putself], [_, { mid: reader, orig_argc: 0 }], *steps]
+          asked = steps.filter_map { |name, call| call[:mid] if name == :send }.first
+          [reader, asked] if asked && [reader, asked, method.name].all?(/\A[a-z_]\w*\z/) && method.name.end_with?(asked.name)
+        else nil
+        end
+      end
+
+      # On a fiber of its own, as what is compiled by a Compiler.
+      def written(name, reader, asked, nilable)
+        prefix = name == asked ? false : name.name.delete_suffix("_#{asked}")
+        host = Fiber.new(blocking: true) { Class.new { delegate asked, to: reader, prefix: prefix, allow_nil: nilable } }.resume
+        host.instance_method(prefix ? "#{prefix}_#{asked}" : asked)
+      end
+
+      # Its instructions, and those of what it rescues, without lines.
+      def told(method) = unlined(RubyVM::InstructionSequence.of(method).to_a)
+
+      def unlined(sequence)
+        rescued = sequence[12].map { |entry| entry.map { |it| it.is_a?(Array) ? unlined(it) : it } }
+        [*sequence.values_at(10, 11), rescued, sequence.last.grep_v(Integer).grep_v(/\ARUBY_EVENT/)]
+      end
+    end
+
+    # @param nilable [Boolean] whether it is nil where there is nobody to ask
+    def initialize(host, method, paths, nilable)
+      super(host, method, paths, {}, [])
+      @nilable = nilable
+    end
+
+    private
+
+    # ActiveSupport's error is graphql-ruby's to report.
+    def work_out(values, _arguments, _context)
+      target = values.first
+      return target.to_a.first if target
+
+      @nilable ? nil : raise(DoesNotFit)
+    end
+  end
+end
