@@ -276,6 +276,20 @@ class ErrorsTest < AnswerTest
     assert_answer 13, "{ some }", Schemas.make(query: query)
   end
 
+  # What ActiveRecord asks about a table fails, too, where there is none; and what was asked before it doesn't.
+  def test_in_a_transaction_of_a_table_that_there_is_not
+    query = query_type do
+      field :posts, [Schemas::Post]
+      field :first, String
+      field :missing, String
+      def posts = ::Post.order(:id)
+      def first = ::Post.where(id: 1).pick(:title)
+      def missing = Class.new(ActiveRecord::Base) { self.table_name = "there_is_no_such_table"; def self.name = "Missing" }.new.inspect
+    end
+    answer = assert_same_answer_in_a_transaction "{ first missing }", Schemas.make(query: query)
+    assert_equal "post 1", answer["data"]["first"]
+  end
+
   # In a transaction, one failed read fails those after it.
   def test_in_a_transaction
     answer = assert_same_answer_in_a_transaction "{ users { name } failingSql posts { title } tags { name } }"
@@ -382,8 +396,8 @@ class ErrorsTest < AnswerTest
     end
   end
 
-  def assert_same_answer_in_a_transaction(query)
-    plain, piped = Schemas.pair.map { |schema| rolled_back { schema.execute(query).to_h } }
+  def assert_same_answer_in_a_transaction(query, schemas = Schemas.pair)
+    plain, piped = schemas.map { |schema| rolled_back { schema.execute(query).to_h } }
     assert_equal JSON.generate(plain), JSON.generate(piped)
     piped
   end

@@ -145,6 +145,10 @@ class InheritanceTest < PlanTest
     ignored: ["name", proc { self.ignored_columns += ["name"] }],
     strict: ["owner { name }", proc { self.strict_loading_by_default = true }],
     store: ["color } } owners { ride { color } again: ride { extra", proc { store_accessor :extra, :color }],
+    key: ["owner { name }", proc { attribute :owner_id, :string }],
+    column: ["name", proc { attribute :type, ActiveModel::Type::ImmutableString.new }],
+    full_names: ["name", proc { self.store_full_class_name = false }],
+    full_sti_names: ["name", proc { self.store_full_sti_class = false }],
     scope: ["name", proc { default_scope { where(id: 1) } }],
     discriminate: ["name", proc { def self.instantiate(...) = super.tap { |it| it.name = "made" } }]
   }.freeze

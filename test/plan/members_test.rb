@@ -163,8 +163,12 @@ class MembersTest < PlanTest
     counted: "(ASKED << 1) && object.is_a?(Novel) ? Types::Novel : Types::Poem",
     contextless: "context.nil? ? Types::Poem : Types::Novel",
     thread: "Thread.main.thread_variable_get(:novels) ? Types::Novel : Types::Poem",
+    registered: "REGISTERED[object.class] || Types::Poem",
+    counted_class: "object.class.count > 3 ? Types::Novel : Types::Poem",
+    unimplemented: "case object when Novel then Types::Novel when Poem then Types::Poem else raise NotImplementedError, object.class.name end",
     switched: "SWITCH[:novels] ? Types::Novel : Types::Poem"
   }.freeze
+  REGISTERED = {}
   WHICH = ->(object) { object.title.end_with?("1") ? Types::Poem : Types::Novel }
   SWITCH = Module.new { def self.[](_name) = ASKED.size.odd? }
   ASKED = []
@@ -177,15 +181,53 @@ class MembersTest < PlanTest
     define_method(:"test_#{name}") do
       schemas = members(form) { use GraphQL::Dataloader }
       asked = schemas.map do |schema|
-        ASKED.clear
+        [ASKED, REGISTERED].each(&:clear)
         %i[relation union association one relation union association one].map do |query|
           ASKED << 2
+          REGISTERED[Novel] = Types::Novel if ASKED.size > 4
           Thread.main.thread_variable_set(:novels, ASKED.size > 4)
           text_of(outcome { schema.execute(QUERIES[query]).to_h })
         end.push(ASKED.size)
       end
       assert_equal(*asked)
     end
+  end
+
+  # Found one by one, each level once for all types.
+  def test_deep
+    deep = 12.times.inject("title") { |text, _| "author { name work { ... on Work { #{text} } ... on Novel { pages } } }" }
+    schemas = members(FORMS[:kind_of])
+    assert_plan "{ works { #{deep} } }", schemas
+  end
+
+  # Records that have become others, or were told so.
+  def test_records_in_memory
+    form = "object.instance_of?(Work) ? Types::Novel : (object.is_a?(Novel) ? Types::Novel : Types::Poem)"
+    roots = { became: [[Types::Work], -> { Work.order(:id).map { |it| it.becomes(Work) } }], one: [Types::Work, -> { Work.find(1).becomes(Work) }],
+              told: [[Types::Work], -> { Work.order(:id).load.each { |it| it.type = Novel.name } }] }
+    define_resolve_type(Types::Work, "object, context", form)
+    made = schemas(roots) { orphan_types Types::Poem, Types::Sonnet, Types::Novel }
+    query = "{ became { __typename title } one { __typename } told { __typename title ... on Poem { lines { text } } } }"
+    2.times { assert_equal(*made.map { |schema| text_of(schema.execute(query).to_h) }) }
+  end
+
+  # A class of which no row can be.
+  def test_heir_without_a_name
+    Work.where(id: 4).update_all(type: nil)
+    anonymous = Class.new(Work)
+    schemas = members("object.instance_of?(Work) ? Types::Novel : Types::Poem")
+    assert_plan "{ works { __typename title } }", schemas
+  ensure
+    ActiveSupport::DescendantsTracker.clear([anonymous])
+    Work.where(id: 4).update_all(type: KINDS[4 % 3])
+  end
+
+  # Where it can't be told of a class, its rows are read once more, and then never again.
+  def test_class_that_cannot_be_told
+    query = "{ works { __typename title } }"
+    schemas = members('case object when Novel then Types::Novel else object.inspect == "x" ? Types::Sonnet : Types::Poem end')
+    assert_aside query, schemas, model: Work
+    assert_equal 1, WireCounter.trips { schemas.last.execute(query) }.size
   end
 
   # A member of which something is opaque takes the others along.

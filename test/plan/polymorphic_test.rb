@@ -219,6 +219,22 @@ class PolymorphicTest < PlanTest
     Note.singleton_class.send(:remove_method, :polymorphic_class_for)
   end
 
+  # Classes that were renamed, as rows still have them.
+  class Renamed < ActiveModel::Type::String
+    def deserialize(value) = value == Land.name ? City.name : super
+  end
+
+  def test_names_by_an_attribute
+    renamed = Class.new(ActiveRecord::Base) do
+      self.table_name = "poly_notes"
+      define_singleton_method(:name) { "RenamedNote" }
+      attribute :about_type, Renamed.new
+      belongs_to :about, polymorphic: true, optional: true
+    end
+    schemas = schemas({ notes: [[Types::Note], -> { renamed.order(:id) }] }) { orphan_types Types::Island, Types::Tag }
+    assert_equal(*schemas.map { |schema| text_of(schema.execute("{ notes { about { ... on City { name } } } }").to_h) })
+  end
+
   # Code that is reloaded.
   def test_class_that_is_replaced
     query = "{ notes { about { ... on City { name } ... on Land { name } } } }"

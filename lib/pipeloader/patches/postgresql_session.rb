@@ -104,8 +104,11 @@ module Pipeloader
         ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
       end
 
-      # A model whose table is looked at for the first time writes nothing: what is gathered waits.
+      # A model whose table is looked at for the first time writes nothing: what is gathered waits. In a transaction it would fail
+      # where there is no such table.
       def column_definitions(...)
+        return super if transaction_open?
+
         ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
       end
 

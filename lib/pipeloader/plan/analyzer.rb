@@ -91,6 +91,11 @@ module Pipeloader
     #
     # @return [Plan, String] the reason, if there can be none
     def plan_below(type, nodes, model)
+      known = once(:below, model) { {}.compare_by_identity }[type] ||= {}
+      known[nodes.map(&:__id__)] ||= analyze_below(type, nodes, model)
+    end
+
+    def analyze_below(type, nodes, model)
       selections = below(nodes)
       deep = too_deep(selections)
       return deep if deep

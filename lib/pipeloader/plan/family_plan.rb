@@ -20,7 +20,7 @@ module Pipeloader
       @branches = branches
       @strangers = strangers
       @came = came
-      @links = branches.inject([]) { |links, branch| links + branch.plan.confine(links.size, branch.names) }.freeze
+      @links = shared(branches).freeze
       @models.update(plain_models, *branches.map { |branch| branch.plan.models })
       @by_name = branches.flat_map { |branch| branch.names.to_h.keys.map { |name| [name, branch] } }.to_h
     end
@@ -41,7 +41,7 @@ module Pipeloader
       raise DoesNotFit
     end
 
-    def families = [self, *super]
+    def families = @families ||= [self, *super].freeze
 
     # True if it has met rows that it isn't for: there will be more.
     def spoiled? = @strangers.any? { |name| @came.key?(name) }
@@ -51,6 +51,23 @@ module Pipeloader
       hash = branch.plan.build(row, frame, context)
       context.pipeloader_types&.[]=(hash, branch.type)
       hash
+    end
+
+    private
+
+    # Where several types follow an association in the same way, it is read once, for the rows of all of these.
+    #
+    # @return [Array<Link, PolymorphicLink>]
+    def shared(branches)
+      places = {}
+      branches.each do |branch|
+        branch.plan.linking.each do |link|
+          first, at, names = (places[link.place] ||= [link, places.size, {}])
+          link.at = at
+          first.confine(@type, names.update(branch.names)) if branch.names
+        end
+      end
+      places.each_value.map(&:first)
     end
   end
 end

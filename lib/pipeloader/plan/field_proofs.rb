@@ -33,7 +33,7 @@ module Pipeloader
       reflection = PlainModel.of(model).reflection(reader.association)
       return of_field(type, field, "an heir has another `#{reader.association}`") unless reflection
 
-      reflection.polymorphic? ? polymorphic(type, field, reflection) : link(type, field, reflection)
+      reflection.polymorphic? ? polymorphic(type, field, reflection, model) : link(type, field, reflection)
     end
 
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method

@@ -86,7 +86,7 @@ module Pipeloader
     def current? = @models.each_value.all?(&:current?) && families.none?(&:spoiled?)
 
     # @return [Array<FamilyPlan>] itself, and those below
-    def families = @families ||= @links.flat_map(&:families).freeze
+    def families = @families ||= @links.flat_map(&:families).uniq(&:__id__).freeze
 
     def model = @projection.model
 
@@ -115,15 +115,8 @@ module Pipeloader
     # Bytes that it keeps, without the plans below, in Ruby 3.1: as measured of one with thousands of entries.
     def bytes = 2_000 + (@entries.size * 650) + (@links.size * 1_000)
 
-    # It becomes part of another plan.
-    #
-    # @param first [Integer] the place of its first link there
-    # @param names [Hash, nil] what the classes of its rows are called, as keys, among others there
-    # @return [Array<Link>] its own
-    def confine(first, names)
-      linking.each { |link| link.at += first }
-      @links.each { |link| link.confine(@type, names) if names }
-    end
+    # @return [Array<Link, PolymorphicLink>] associations as often as they are selected
+    def linking = @entries.select { |entry| Link === entry || PolymorphicLink === entry } + @reaches
 
     # How many values it has, with all that is below.
     def size = @size ||= @entries.size + linking.sum { |link| link.size - 1 }
@@ -163,8 +156,6 @@ module Pipeloader
     end
 
     private
-
-    def linking = @entries.select { |entry| Link === entry || PolymorphicLink === entry } + @reaches
 
     # Those of one place are read once, and written under several keys.
     #

@@ -35,7 +35,7 @@ module Pipeloader
     end
 
     # As a Link's.
-    def place = self
+    def place = [@reflection, @plan]
     def confine(type, names) = @owners = [type, names]
     def models = {}
     def families = [self]

@@ -79,7 +79,7 @@ module Pipeloader
 
     # Of the members of a union or an interface.
     class OfFamily < Selection
-      # @param types [Hash{Class => Class}] of the records' classes, the object type of each
+      # @param types [Hash{Class => Class, nil}] of the records' classes, the object type of each; nil where it isn't known
       # @param selections [Hash{Class => Selection}] of these
       # @param came [Hash] as FamilyPlan's
       def initialize(operation, model, types, selections, came)
@@ -87,15 +87,15 @@ module Pipeloader
         @types = types
         @came = came
         @plain, opaque = selections.partition { |_, selection| selection.reason.nil? }.map(&:to_h)
-        @strangers = opaque.key?(model) ? names(model).to_a : NONE
-        opaque.delete(model) if @plain.any? && @strangers.none? { |name| came.key?(name) }
-        @reason = opaque.each_value.first&.reason || (NOBODY if @plain.empty?)
+        strange = types.keys.select { |it| types[it].nil? || (it.equal?(model) && opaque.key?(it)) }
+        @strangers = strange.flat_map { |it| names(it).to_a }
+        opaque.delete(model) unless (met = @strangers.any? { |name| came.key?(name) })
+        @reason = opaque.each_value.first&.reason || (UNKNOWN if met || @plain.empty?)
       end
 
       # A model that has heirs may have no records itself. If one comes of which something is opaque, there is no plan any more.
-      NOBODY = "none of its records is of a type that is known"
-      NONE = [].freeze
-      private_constant :NOBODY, :NONE
+      UNKNOWN = "`resolve_type` doesn't say of which type one of its records is"
+      private_constant :UNKNOWN
 
       private
 

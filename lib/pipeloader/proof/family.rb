@@ -5,6 +5,8 @@ module Pipeloader
   # inheritance), those of its heirs that are loaded.
   class Family
     CLASS_METHODS = %i[sti_name sti_class_for find_sti_class].freeze
+    # Types of columns that are as the database says.
+    TEXT = [ActiveModel::Type::String, ActiveRecord::Type::Text].freeze
     private_constant :CLASS_METHODS
 
     # @return [Array<Class>] the model first
@@ -18,21 +20,19 @@ module Pipeloader
     def initialize(model)
       @model = model
       @column = model.inheritance_column.to_s if model.columns_hash.key?(model.inheritance_column)
-      @members = [model, *(model.descendants if @column)].freeze
+      @members = [model, *(heirs if @column)].freeze
       @known = @members.to_h { |member| [member, true] }.compare_by_identity
     end
 
     # True if no heir has been loaded since.
-    def current? = @column.nil? || @model.descendants == @members.drop(1)
+    def current? = @column.nil? || heirs == @members.drop(1)
 
     # @return [String, nil] why a row doesn't tell the class, or the classes don't read their columns alike; nil if so
     def objection
       return unless @column
+      return "`#{@column}` of #{@model.name} is no plain text" unless TEXT.include?(@model.attribute_types[@column].class)
 
-      full = @model.store_full_sti_class && @model.store_full_class_name
-      return "#{@model.name} doesn't store full names in `#{@column}`" unless full
-
-      @members.lazy.filter_map { |member| own_naming(member) || own_types(member) }.first
+      @members.lazy.filter_map { |member| own_naming(member) || own_attributes(member) }.first
     end
 
     # True if an object is a record of one of these classes, and has no methods of its own. Asked of thousands, as
@@ -41,6 +41,9 @@ module Pipeloader
       type = ObjectSpace.internal_class_of(object)
       type.equal?(@model) || (@members.many? && @known.key?(type))
     end
+
+    # True if a record is of the class that its column says: it may have become another, or have been told so.
+    def tells?(record) = @column.nil? || named?(ObjectSpace.internal_class_of(record), record._read_attribute(@column))
 
     # @return [Array<String, nil>, nil] what rows of a +member+ say of their class; nil if rows say nothing
     def names(member)
@@ -52,23 +55,36 @@ module Pipeloader
     # @param index [Integer] where in a row the column is
     # @raise [DoesNotFit] if a row's class isn't known yet, or is none
     def verify(rows, index)
-      @names ||= @members.flat_map { |member| names(member) }.to_h { |name| [name, true] }
-      rows.each { |row| @names.key?(row[index]) || raise(DoesNotFit) }
+      rows.each { |row| members_by_name.key?(row[index]) || raise(DoesNotFit) }
     end
 
     private
 
-    def own_naming(member)
-      own = CLASS_METHODS.map { |name| member.method(name) }.find { |method| !Provenance.active_record?(method) }
-      "`#{own.name}` on #{own.owner.inspect}" if own
+    # No row names one that has no name.
+    def heirs = @model.descendants.select(&:name)
+
+    # {what a row says => the class of its record}
+    def members_by_name
+      @members_by_name ||= @members.flat_map { |member| names(member).map { |name| [name, member] } }.to_h
     end
 
-    # An heir's types are the model's, but for what it says of attributes itself.
-    def own_types(heir)
+    def named?(type, name) = members_by_name[name].equal?(type)
+
+    def own_naming(member)
+      own = CLASS_METHODS.map { |name| member.method(name) }.find { |method| !Provenance.active_record?(method) }
+      return "`#{own.name}` on #{own.owner.inspect}" if own
+
+      full = member.store_full_sti_class && member.store_full_class_name
+      return "#{member.name} doesn't store full names in `#{@column}`" unless full
+
+      "there are two #{member.name}" unless named?(member, member.sti_name)
+    end
+
+    # An heir's are the model's, but for what it says of attributes itself.
+    def own_attributes(heir)
       return if heir.equal?(@model)
 
       own = heir.send(:pending_attribute_modifications).any? || heir.attribute_types != @model.attribute_types
-      own ||= heir.method(:polymorphic_name).owner != @model.method(:polymorphic_name).owner
       "#{heir.name} has attributes of its own" if own
     end
   end

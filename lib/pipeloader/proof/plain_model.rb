@@ -106,10 +106,11 @@ module Pipeloader
     end
 
     # @param name [Symbol]
-    # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association; nil where an heir has another by that name
+    # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association; nil where an heir has another by that name,
+    #   or finds other records by it
     def reflection(name)
       reflection = @model.reflect_on_association(name)
-      reflection if @family.members.all? { |member| reflection.equal?(member.reflect_on_association(name)) }
+      reflection if @family.members.all? { |it| reflection.equal?(it.reflect_on_association(name)) && alike?(reflection, it) }
     end
 
     # What a method of its records reads, where it does no more than to make something of columns of known types.
@@ -142,6 +143,13 @@ module Pipeloader
     end
 
     private
+
+    # True if a +model+ is found by its key, and called, as that which has declared an association.
+    def alike?(reflection, model)
+      declarer, keys = reflection.active_record, Array(reflection.chain.last.join_foreign_key).map(&:to_s)
+      (reflection.type.nil? || model.polymorphic_name == declarer.polymorphic_name) &&
+        keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
+    end
 
     # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be
     # told: that may pass.

@@ -18,6 +18,11 @@ module Pipeloader
     private_constant :RUBY, :FOLDERS, :PATCHES, :CORE, :LIBRARIES
 
     class << self
+      # True if it is defined by Object, or the like: by Ruby, and seldom by others.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def ruby?(method) = RUBY.include?(method.owner)
+
       #: (Method | UnboundMethod) -> bool
       def graphql?(method) = ruby?(method) || in?(method, GraphQL)
 
@@ -68,8 +73,6 @@ module Pipeloader
         end
         true
       end
-
-      def ruby?(method) = RUBY.include?(method.owner)
 
       def in?(method, gem) = method.source_location&.first.to_s.start_with?(FOLDERS.fetch(gem))
     end

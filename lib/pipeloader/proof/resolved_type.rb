@@ -15,12 +15,14 @@ module Pipeloader
     # What tells the class of a record.
     ASKING = %i[is_a? kind_of? instance_of? class].freeze
     CALLS = (ASKING + %i[name to_s inspect === == != ! [] fetch constantize safe_constantize demodulize const_get raise]).freeze
+    # What is called of a class for no more than its name.
+    NAMING = %i[name to_s].freeze
     STEPS = %i[
       nop pop dup dupn swap topn setn adjuststack putnil putself putobject putstring putchilledstring leave
       jump branchif branchunless branchnil opt_case_dispatch concatstrings objtostring anytostring setlocal_WC_0 newarray
     ].freeze
     CONSTANTS = %i[opt_getinlinecache opt_setinlinecache getconstant opt_getconstant_path].freeze
-    private_constant :ASKING, :CALLS, :STEPS, :CONSTANTS
+    private_constant :ASKING, :CALLS, :NAMING, :STEPS, :CONSTANTS
 
     # A constant of ours would give it a name.
     @schemas = GraphQL::Schema.singleton_class.const_get(:ResolveTypeWithType)
@@ -45,11 +47,12 @@ module Pipeloader
     # @return [Class, nil] the object type; nil where there is none, or who asks may not see it
     def of(model)
       return unless ASKING.all? { |name| Provenance.active_record?(model.instance_method(name)) }
+      return unless known?(model, @named ? NAMING : @calls)
 
       record = refusing(model)
       type, value = @schema.resolve_type(@type, record, nil)
       type if value.equal?(record) && type.is_a?(Class) && type.kind.object? && seen?(type)
-    rescue StandardError # graphql-ruby meets it where there are such records
+    rescue StandardError, ScriptError # graphql-ruby meets it where there are such records
       nil
     end
 
@@ -68,13 +71,16 @@ module Pipeloader
     # The context is its last parameter.
     def told_by_class?
       method = asked or return false
-      instructions = Bytecode.of(method.unbind, %i[req opt])
+      instructions = Bytecode.of(method.unbind, %i[req])
       return false unless instructions&.straight?
 
       steps, context = instructions.steps, method.parameters.last&.last
+      @named = steps.each_cons(2).all? { |step, behind| called(step) != :class || NAMING.include?(called(behind)) }
       steps.all? { |step| step.is_a?(Symbol) || harmless?(step) { |place| instructions.parameter(place) == context } } &&
         [@type, method.receiver, *constants(steps, method)].all? { |host| known?(host) }
     end
+
+    def called(step) = (step.grep(Hash).first&.fetch(:mid) if step.is_a?(Array))
 
     # @yield [Integer] where in the frame a local variable is
     # @yieldreturn [Boolean] whether it is the context
@@ -88,19 +94,20 @@ module Pipeloader
       calls.all? { |call| Bytecode.simple?(call) && (CALLS.include?(call[:mid]) || Formula.callable?(call[:mid])) }
     end
 
-    # @return [Array] what the constants stand for; nil for one that isn't found
+    # @return [Array] all that the constants may stand for; nil for one that isn't found
     def constants(steps, method)
-      scopes = scopes(method)
-      Bytecode.constants(steps).map { |path| constant(path, scopes) }
+      scopes = [*scopes(method), Object].uniq
+      Bytecode.constants(steps).flat_map { |path| candidates(path, scopes).presence || [nil] }
     end
 
-    def constant(path, scopes)
-      first, *others = path
+    # In the body of `class A::B` those of A aren't found: so each.
+    def candidates((first, *others), scopes)
       scopes, (first, *others) = [Object], others if first == :""
-      scope = scopes.find { |it| it.const_defined?(first, false) } || scopes.first
-      others.inject(scope.const_get(first)) { |found, name| found.const_get(name) }
-    rescue NameError
-      nil
+      scopes.select { |it| it.const_defined?(first) }.filter_map do |scope|
+        others.inject(scope.const_get(first)) { |found, name| found.const_get(name) }
+      rescue NameError
+        nil
+      end
     end
 
     # @return [Array<Module>] those in whose bodies the method stands, from the inside, as far as their names tell
@@ -110,14 +117,19 @@ module Pipeloader
       [host, *(1...names.size).map { |size| Object.const_get(names.take(size).join("::")) }.reverse]
     end
 
-    # True if it does nothing of the application's own when one of these methods is called.
-    def known?(constant)
+    # True if it always answers alike when one of these methods is called, and does nothing of the application's own.
+    def known?(constant, calls = @calls)
       case constant
-      when Hash then constant.instance_of?(Hash) && constant.default_proc.nil?
-      when Module
-        own = @calls.select { |name| constant.respond_to?(name, true) }.map { |name| constant.method(name) }
-        own.all? { |method| Provenance.active_record?(method) || Provenance.graphql?(method) }
+      when Hash then constant.instance_of?(Hash) && constant.frozen? && constant.default_proc.nil?
+      when Module then calls.all? { |name| !constant.respond_to?(name, true) || of_modules?(constant.method(name)) }
       end
+    end
+
+    # Of what others call of a class, `count` is a query.
+    def of_modules?(method)
+      return true if Provenance.ruby?(method)
+
+      CALLS.include?(method.name) && (Provenance.active_record?(method) || Provenance.graphql?(method))
     end
 
     # @return [ActiveRecord::Base] a record that tells its class, and nothing else
