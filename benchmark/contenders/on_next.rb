@@ -25,6 +25,8 @@ module Bench
     def adapt
       super
       @dataset.types.each_value do |type|
+        next if type < GraphQL::Schema::Union
+
         type.own_fields.each_value do |field|
           next unless type.method_defined?(field.resolver_method) && mode(field) == :direct_send
           configure(field, :resolve_legacy_instance_method, field.resolver_method)
