@@ -11,6 +11,7 @@ module Types
     field :comments, [Types::CommentType], null: false
     field :comments_page, Types::CommentType.connection_type, null: false, method: :comments
 
-    def byline = "#{context[:prefix]}by #{object.user.name}"
+    # Own code, as `dup` is nothing that a plan knows.
+    def byline = "#{context[:prefix]}by #{object.user.name.dup}"
   end
 end
