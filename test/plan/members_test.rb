@@ -193,6 +193,14 @@ class MembersTest < PlanTest
     end
   end
 
+  # One that may take more than graphql-ruby gives.
+  def test_parameter_with_a_default
+    form = "context ? Types::Novel : Types::Poem"
+    schemas = members(form)
+    [Types::Work, Types::Either].each { |host| define_resolve_type(host, "object, context, other = nil", form) }
+    2.times { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ works { __typename title } }").to_h) }) }
+  end
+
   # Found one by one, each level once for all types.
   def test_deep
     deep = 12.times.inject("title") { |text, _| "author { name work { ... on Work { #{text} } ... on Novel { pages } } }" }

@@ -219,6 +219,28 @@ class PolymorphicTest < PlanTest
     Note.singleton_class.send(:remove_method, :polymorphic_class_for)
   end
 
+  # An heir's own finder, which isn't the one of who has declared the association.
+  class OddNote < Note
+    def self.polymorphic_class_for(name) = name == Land.name ? City : super
+  end
+
+  def test_heir_that_finds_classes
+    schemas = schemas({ odd: [[Types::Note], -> { OddNote.order(:id) }] }) { orphan_types Types::Island, Types::Tag }
+    assert_aside "{ odd { about { ... on City { name } } } }", schemas, model: OddNote, errors: :any
+  end
+
+  # An heir that isn't called as who has declared its associations: behind an abstract class begins another family.
+  def test_heir_of_another_name
+    abstract = Class.new(Land) { self.abstract_class = true }
+    isle = PolymorphicTest.const_set(:Isle, Class.new(abstract) { self.table_name = "poly_lands" })
+    Land.where(id: 1).update_all(type: isle.name)
+    schemas = schemas({ isles: [[Types::Land], -> { isle.order(:id) }] }) { orphan_types Types::Island, Types::Tag }
+    2.times { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ isles { name notes { id } } }").to_h) }) }
+  ensure
+    Land.where(id: 1).update_all(type: nil)
+    ActiveSupport::DescendantsTracker.clear([PolymorphicTest.send(:remove_const, :Isle), abstract])
+  end
+
   # Classes that were renamed, as rows still have them.
   class Renamed < ActiveModel::Type::String
     def deserialize(value) = value == Land.name ? City.name : super
