@@ -77,6 +77,8 @@ class ReachesTest < PlanTest
     asked: ['object.author&.name == context[:name] ? "mine" : "not"', true],
     record: ["object.author.to_s.size.to_s", false],
     present: ['object.author.present? ? object.author.name : "none"', false],
+    itself: ["object.author ? object.author.name : nil", false],
+    between: ["object.author&.boss ? object.author.boss.name : nil", false],
     variable: ["author = object.author; author ? author.name : nil", false],
     loud: ["object.author&.loud", false],
     predicate: ["object.author&.hidden?.to_s", false],

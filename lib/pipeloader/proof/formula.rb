@@ -107,10 +107,13 @@ module Pipeloader
         steps = kind == OfType ? ContextValue.fold(instructions.steps, host) : instructions.steps
         contexts = ContextValue.all(steps)
         paths = paths(steps, kind == OfType, &) or return
+        return if paths.any? { |path| prefix?(path, paths) } # the associated record itself is used, too
         return if (paths.empty? && contexts.empty?) || !inside(steps).all? { |it| rubys?(it) }
 
         kind.new(host, method, paths, instructions.keywords, contexts)
       end
+
+      def prefix?(path, paths) = paths.any? { |it| it.size > path.size && it.first(path.size) == path }
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
       def inside(steps) = shows?(steps) ? [*INSIDE, :inspect] : INSIDE
