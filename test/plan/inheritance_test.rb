@@ -25,6 +25,7 @@ class InheritanceTest < PlanTest
     self.table_name = "inherited_rides"
     belongs_to :owner, class_name: "InheritanceTest::Owner", optional: true
     has_many :trips, -> { order(:id) }, class_name: "InheritanceTest::Trip", foreign_key: :ride_id
+    delegate :name, to: :owner, prefix: true, allow_nil: true
     def loud = name.upcase
     def heading = "#{id}: #{name}"
   end
@@ -56,6 +57,7 @@ class InheritanceTest < PlanTest
     field :loud, String
     field :heading, String
     field :owner, OwnerType
+    field :owner_name, String
     field :trips, [TripType]
     field :extra, String
     field :color, String
@@ -149,6 +151,7 @@ class InheritanceTest < PlanTest
     column: ["name", proc { attribute :type, ActiveModel::Type::ImmutableString.new }],
     full_names: ["name", proc { self.store_full_class_name = false }],
     full_sti_names: ["name", proc { self.store_full_sti_class = false }],
+    undefined: ["ownerName", proc { undef_method :owner_name }],
     scope: ["name", proc { default_scope { where(id: 1) } }],
     discriminate: ["name", proc { def self.instantiate(...) = super.tap { |it| it.name = "made" } }]
   }.freeze

@@ -36,16 +36,16 @@ module Pipeloader
       reflection = reached(name, model) or return
       target, further = reflection.klass, asked.reject { |_, below| below.empty? }
       names = asked.keys - further.keys
-      columns, readings = readings(names, further, target, plain)
-      return unless readings
+      columns, made = readings(names, further, target, plain)
+      return unless made
 
       projection = Projection.of(target, [*PlainModel.of(target).keys, *columns].uniq)
       lookup = Lookup.of(reflection, projection)
-      below = ->() { readings.call(projection.columns) }
-      return if !narrows?(lookup) || objection_to_inverse(reflection, Plan.new(projection, [], below.call.reaches))
+      tried = Plan.new(projection, [], made.call(projection.columns).reaches)
+      return if !narrows?(lookup) || objection_to_inverse(reflection, tried)
 
       [lookup.owners_key, lambda do |owners|
-        read = below.call
+        read = made.call(projection.columns)
         plan = Plan.new(projection, [], read.reaches)
         Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
       end]

@@ -14,11 +14,9 @@ module Pipeloader
       # @param name [Symbol] of a method of theirs
       # @return [Delegate, nil]
       def of_model(model, name)
-        return unless model.public_method_defined?(name)
+        return unless heirs_have?(model, name)
 
         method = model.instance_method(name)
-        return unless model.descendants.all? { |heir| heir.instance_method(name).owner == method.owner }
-
         path = path(method) or return
         nilable = [false, true].find { |nil_too| told(method) == told(written(name, *path, nil_too)) }
         new(model, method, [path], nilable) unless nilable.nil?

@@ -84,10 +84,7 @@ module Pipeloader
       # @param name [Symbol] of a method of theirs
       # @return [Formula, nil] as #of_type
       def of_model(model, name)
-        return unless model.public_method_defined?(name) && Provenance.active_record?(model.method(:allocate))
-
-        owner = model.instance_method(name).owner
-        return unless model.descendants.all? { |heir| heir.method_defined?(name) && heir.instance_method(name).owner == owner }
+        return unless heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
         make(OfModel, model, name) { |steps| taken(steps) { |call| Bytecode.simple?(call) } }
       end
@@ -96,6 +93,12 @@ module Pipeloader
       def callable?(name) = NAMES.include?(name) && rubys?(name)
 
       private
+
+      # True if a method of a +model+'s is the one of all of its heirs.
+      def heirs_have?(model, name)
+        model.public_method_defined?(name) &&
+          [model, *model.descendants].map { |it| it.instance_method(name).owner if it.method_defined?(name) }.uniq.size == 1
+      end
 
       # @yield [Array] the steps behind each `self`
       # @yieldreturn [Array(Symbol, Array), nil] what reader is called, and the steps behind that
@@ -107,13 +110,12 @@ module Pipeloader
         steps = kind == OfType ? ContextValue.fold(instructions.steps, host) : instructions.steps
         contexts = ContextValue.all(steps)
         paths = paths(steps, kind == OfType, &) or return
-        return if paths.any? { |path| prefix?(path, paths) } # the associated record itself is used, too
+        # An associated record that is used itself, too.
+        return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
         return if (paths.empty? && contexts.empty?) || !inside(steps).all? { |it| rubys?(it) }
 
         kind.new(host, method, paths, instructions.keywords, contexts)
       end
-
-      def prefix?(path, paths) = paths.any? { |it| it.size > path.size && it.first(path.size) == path }
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
       def inside(steps) = shows?(steps) ? [*INSIDE, :inspect] : INSIDE
@@ -152,15 +154,13 @@ module Pipeloader
       # @return [Array(Symbol, Array), nil] the reader, and the steps behind it
       def asked_further(steps, passed)
         case steps
-        in [Symbol => label, [:dup], [:branchnil, _], *behind] then safe = true
-        in [[:dup], [:branchnil, _], *behind] then safe = true
+        in [Symbol => label, [:dup], [:branchnil, _], *behind] then nil
+        in [[:dup], [:branchnil, _], *behind] then nil
         else behind = steps
         end
         name, behind = taken(behind) { |call| Bytecode.on_object?(call) && call[:mid].match?(READER) && !callable?(call[:mid]) }
-        return unless name
-
-        passed << label if safe && label
-        [name, behind]
+        passed << label if name && label
+        [name, behind] if name
       end
 
       def taken(steps)
