@@ -145,8 +145,10 @@ class FiberIsolationTest < DatabaseConnectionsTest
     release
   end
 
+  # What fibers of the plain schema's dataloader have leased is left behind when they end.
   def teardown
     release
+    ActiveRecord::Base.connection_handler.each_connection_pool(&:reap)
     ActiveSupport::IsolatedExecutionState.isolation_level = :thread
     super
   end
