@@ -60,11 +60,6 @@ class EnginesTest < PipeloaderTest
     assert_equal(*answers)
   end
 
-  # Those too that a fiber of the plain schema leased for good (`Post.connection`) and took along.
-  def give_connections_back
-    ActiveRecord::Base.connection_handler.each_connection_pool { |pool| [pool.release_connection, pool.reap] }
-  end
-
   def test_dataloader
     assert_engine(Schemas.make { use GraphQL::Dataloader })
   end
@@ -122,18 +117,15 @@ class EnginesTest < PipeloaderTest
 
     %i[thread fiber].each do |level|
       define_method(:"test_async_dataloader_#{level}") do
-        ActiveSupport::IsolatedExecutionState.isolation_level = level
+        isolate_by(level)
         # Without us, AsyncDataloader can't share the connection that all fibers have under :thread isolation; under :fiber,
         # each reads by its own, and whose error comes first is for the server to say.
         assert_engine([Schemas.pair.first, Schemas.make(pipeloader: { compile: false }) { use GraphQL::Dataloader::AsyncDataloader }.last])
-      ensure
-        give_connections_back
-        ActiveSupport::IsolatedExecutionState.isolation_level = :thread
       end
 
       # With plans: of objects that are gone through one field after the other, each field is a job of its own.
       define_method(:"test_async_dataloader_#{level}_with_plans") do
-        ActiveSupport::IsolatedExecutionState.isolation_level = level
+        isolate_by(level)
         plain, piped = with_plans { use GraphQL::Dataloader::AsyncDataloader }
         { "{ rows { count author { loud name } } }" => 2, "{ rows { id count } }" => 1,
           "{ posts { id loud author { loud name } count } rows { count } }" => 2 }.each do |query, trips|
@@ -141,14 +133,11 @@ class EnginesTest < PipeloaderTest
           2.times { assert_equal expected, Timeout.timeout(60) { piped.execute(query).to_h }, query }
           assert_equal trips, WireCounter.events("burst.pipeloader") { piped.execute(query) }.size, query
         end
-      ensure
-        give_connections_back
-        ActiveSupport::IsolatedExecutionState.isolation_level = :thread
       end
 
       # Reads that can't park, writes and transactions of one fiber, while another one's burst is under way.
       define_method(:"test_async_dataloader_#{level}_with_immediate_reads") do
-        ActiveSupport::IsolatedExecutionState.isolation_level = level
+        isolate_by(level)
         query = Class.new(GraphQL::Schema::Object) do
           graphql_name "Query"
           8.times do |index|
@@ -166,9 +155,6 @@ class EnginesTest < PipeloaderTest
         # Without us eight fields that wait would take eight connections, or one in eight ways at once.
         expected = Schemas.make(query: query, mutation: nil).first.execute(text).to_h
         3.times { assert_equal(expected, Sync { schemas.last.execute(text).to_h }) }
-      ensure
-        give_connections_back
-        ActiveSupport::IsolatedExecutionState.isolation_level = :thread
       end
     end
   end

@@ -151,13 +151,9 @@ class RandomProgramsTest < RandomCase
   end
 
   def test_programs_under_fiber_isolation
-    level = ActiveSupport::IsolatedExecutionState.isolation_level
-    ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
+    isolate_by(:fiber)
     # Each other fiber would take a connection of its own.
     each_round { |random| assert_same_programs(random, fibers: false) { |run| run.call } }
-  ensure
-    ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
-    ActiveSupport::IsolatedExecutionState.isolation_level = level
   end
 
   def test_programs_in_other_blocks

@@ -142,15 +142,6 @@ class ReadFormsUnpreparedTransformedTest < ReadFormsCase
 end
 
 class ReadFormsUnderFiberIsolationTest < ReadFormsCase
-  def setup
-    @level = ActiveSupport::IsolatedExecutionState.isolation_level
-    ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
-  end
-
-  def teardown
-    super
-    ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
-    ActiveSupport::IsolatedExecutionState.isolation_level = @level
-  end
+  def setup = isolate_by(:fiber)
   test_all_forms
 end

@@ -30,6 +30,21 @@ class PipeloaderTest < UnitTest
     skip(reason) if reason
   end
 
+  # ActiveRecord takes each thread, or each fiber, for a world of its own: by +level+ until the test ends.
+  def isolate_by(level)
+    @level_before ||= ActiveSupport::IsolatedExecutionState.isolation_level
+    ActiveSupport::IsolatedExecutionState.isolation_level = level
+  end
+
+  # Behind teardown, which may read. What fibers of the plain schema's dataloader have leased, they leave behind when they end.
+  def after_teardown
+    super
+    return unless @level_before
+
+    ActiveRecord::Base.connection_handler.each_connection_pool { |pool| [pool.release_connection, pool.reap] }
+    ActiveSupport::IsolatedExecutionState.isolation_level = @level_before
+  end
+
   # Executes +query+ by both schemas and returns the answer (a Hash), which must be the same JSON.
   #
   # @param schemas [Array(Class, Class)] the plain one, the one with Pipeloader

@@ -141,16 +141,8 @@ end
 class FiberIsolationTest < DatabaseConnectionsTest
   def setup
     super
-    ActiveSupport::IsolatedExecutionState.isolation_level = :fiber
+    isolate_by(:fiber)
     release
-  end
-
-  # What fibers of the plain schema's dataloader have leased is left behind when they end.
-  def teardown
-    release
-    ActiveRecord::Base.connection_handler.each_connection_pool(&:reap)
-    ActiveSupport::IsolatedExecutionState.isolation_level = :thread
-    super
   end
 
   class Current < ActiveSupport::CurrentAttributes
