@@ -58,12 +58,12 @@ module Pipeloader
       end
 
       def narrows?(plan, relation)
-        plan.projection.narrows?(relation) && readable?(plan.model, relation) && !known_to_its_records?(plan, relation)
+        plan.projection.narrows?(ReturnedValue.unextended(relation)) && readable?(plan.model, relation) && !known_to_its_records?(plan, relation)
       end
 
       # What ActiveRecord can't make SQL of, is graphql-ruby's to report.
       def read(plan, relation)
-        Rows.of(plan.model, plan.projection.narrow(relation).pipeloader_result)
+        Rows.of(plan.model, plan.projection.narrow(ReturnedValue.unextended(relation)).pipeloader_result)
       rescue StandardError => e
         raise Coercion.verdict(e) { relation.to_sql }
       end

@@ -69,7 +69,7 @@ module Pipeloader
       #   known what they are
       def list(value)
         return (value if value.instance_of?(Array)) unless ActiveRecord::Relation === value
-        return unless plain?(value) && value.extending_values.empty?
+        return unless plain?(value)
 
         value.load
         value.records
@@ -102,8 +102,23 @@ module Pipeloader
           !PlainModel.counted?(reflection)
       end
 
-      # True if no method of it is somebody's own.
-      def plain?(relation) = just?(relation, relation.class)
+      # True if ActiveRecord's methods are its own: modules that it is extended with add others at most, as Kaminari's do.
+      def plain?(relation)
+        return true if just?(relation, relation.class)
+
+        type = relation.class
+        own = ObjectSpace.internal_class_of(relation).ancestors.take_while { |it| !it.equal?(type) }
+        own.all? { |it| methods(it).all? { |name| adds?(type.superclass, name) } }
+      end
+
+      # A relation that reads the same. To make it runs no code of the modules: copies of +relation+ would call `reset`.
+      def unextended(relation)
+        return relation if relation.extending_values.empty?
+
+        made = ActiveRecord::Relation.create(relation.klass, table: relation.table, predicate_builder: relation.predicate_builder,
+                                                             values: relation.values.except(:extending))
+        relation.null_relation? ? made.none : made
+      end
 
       # True if it is what ActiveRecord returns for a `has_many`.
       def plain_association?(value) = ActiveRecord::Associations::CollectionProxy === value && plain?(value)
@@ -112,6 +127,14 @@ module Pipeloader
 
       # Some are made for each request.
       def named?(type) = !NAME.bind_call(type).nil?
+
+      # Of that module alone.
+      def methods(owner) = owner.instance_methods(false) + owner.private_instance_methods(false)
+
+      # A relation forgets what it has read by `reset`; nobody reads by it.
+      def adds?(type, name)
+        name == :reset || !(type.method_defined?(name) || type.private_method_defined?(name))
+      end
 
       def kernels?(type, name) = type.method_defined?(name) && type.instance_method(name).owner.equal?(Kernel)
     end

@@ -20,6 +20,7 @@ class Requests
     "own code" => "{ posts { byline } }",
     "own code below" => "{ users { name latest { byline comments { body } } postsCount } }",
     "pages" => "{ postsPage(first: 5) { edges { cursor node { id title commentsPage(first: 1) { nodes { body } pageInfo { hasNextPage } } } } pageInfo { endCursor } } }",
+    "Kaminari's pages" => "{ postsByPage(page: 2, per: 3) { collection { title user { name } comments { body } } metadata { currentPage totalCount totalPages } } }",
     "class Record" => "{ records { name post { title byline } } }",
     "node" => "query($id: ID!) { node(id: $id) { id __typename ... on Post { title byline } } nodes(ids: [$id]) { id } }",
     "generator's own" => "{ testField }",
