@@ -172,6 +172,7 @@ module Pipeloader
     private
 
     def put(owner, row, root)
+      @link.check(context)
       @object_lists.write(owner, @link.key, @link.build(row, root, context))
     rescue DoesNotFit
       nil # graphql-ruby is to do it

@@ -17,7 +17,9 @@ module Pipeloader
 
       root = RootValue.frame(plan, value) or return
       told(plan) { nil }
-      sound(read([root]).first).build(@context)
+      sound(read([root]).first)
+      plan.check(@context) # by now another resolver may have put something else into the context
+      root.build(@context)
     end
 
     # Reads what links lead to, each to itself: where one can't be read, the others are.
@@ -36,6 +38,7 @@ module Pipeloader
     def associations(link, associations)
       key = associations.first.reflection.chain.last.join_foreign_key
       root = sound(below([[link, associations.map { |it| it.owner._read_attribute(key) }]]).first)
+      link.check(@context)
       root.rows.map { |row| fitting { link.build(row, root, @context) } }
     end
 

@@ -58,7 +58,8 @@ module Pipeloader
       end
 
       def narrows?(plan, relation)
-        plan.projection.narrows?(ReturnedValue.unextended(relation)) && readable?(plan.model, relation) && !known_to_its_records?(plan, relation)
+        plan.projection.narrows?(ReturnedValue.unextended(relation)) && readable?(plan.model, relation) &&
+          !known_to_its_records?(plan, relation)
       end
 
       # What ActiveRecord can't make SQL of, is graphql-ruby's to report.

@@ -83,8 +83,9 @@ module Pipeloader
     # @param reason [String, nil] why a field isn't plain
     def selection_of(type, selections, model, fields, objection, reason)
       seen = once(:type, type) { PlainType.objection(type) }
-      reason = too_deep(selections) || seen || objection || reason
-      Selection.new(@operation, model, fields, reason, wraps: seen.nil?)
+      guarded = guarded(type, model) if seen
+      reason = too_deep(selections) || (seen unless guarded) || objection || reason
+      Selection.new(@operation, model, fields, reason, wraps: seen.nil?, guarded: guarded)
     end
 
     # The Selection below a field that brings records of +model+.

@@ -63,7 +63,8 @@ module Pipeloader
 
     # @param row [String] the variable that is to have the row, as the others
     def hash(plan, row, frame)
-      "{ #{plan.entries.map { |entry| "#{value(entry.key)} => #{code(entry, row, frame)}" }.join(", ")} }"
+      hash = "{ #{plan.entries.map { |entry| "#{value(entry.key)} => #{code(entry, row, frame)}" }.join(", ")} }"
+      plan.admission ? "(#{value(plan.admission)}.admit(#{row}, #{frame}, context); #{hash})" : hash
     end
 
     def code(entry, row, frame)

@@ -117,7 +117,7 @@ module Pipeloader
     end
 
     def nodes(key, field, nodes, list: true)
-      type = object_type(field, list: list)
+      type = object_type(field, list: list, guarded: true)
       return type if type.is_a?(String)
       return "the nodes are selected twice" if @nodes
 
@@ -154,13 +154,13 @@ module Pipeloader
     end
 
     # @return [Class, String] of the objects that +field+ returns
-    def object_type(field, list:)
+    def object_type(field, list:, guarded: false)
       type = TypeWrappers.item(field.type)
       known = type.kind.composite? && TypeWrappers.nullable(field.type).list? == list
       return "#{field.type.to_type_signature} isn't what graphql-ruby's own would be" unless known
       return "`scope_items` of #{type.graphql_name}" unless PlainField.of(nil, field).unscoped?
 
-      (PlainType.objection(type) if type.kind.object?) || type
+      (PlainType.objection(type) if type.kind.object? && !(guarded && PlainType.guarded?(type))) || type
     end
 
     # @yield [Coercion] of the field's values

@@ -64,6 +64,7 @@ module Pipeloader
       @projection = nodes.projection
       @links = nodes.links
       @models = nodes.models
+      @spoilable = nodes.spoilable
       @parts = entries.freeze
       @fields = fields
       @asker = Asker.new(fields.find { |field| TypeWrappers.nullable(field.type).list? })

@@ -41,10 +41,7 @@ module Pipeloader
       raise DoesNotFit
     end
 
-    def families = @families ||= [self, *super].freeze
-
-    # True if it has met rows that it isn't for: there will be more.
-    def spoiled? = @strangers.any? { |name| @came.key?(name) }
+    def spoiled? = @strangers.any? { |name| @came.key?(name) } || @branches.any? { |branch| branch.plan.admission&.worthless? }
 
     def build(row, frame, context)
       branch = @type ? @by_name.fetch(row[@type]) : @branches.first
@@ -54,6 +51,8 @@ module Pipeloader
     end
 
     private
+
+    def spoilable? = true
 
     # Where several types follow an association in the same way, it is read once, for the rows of all of these.
     #

@@ -43,7 +43,7 @@ module Pipeloader
 
     # As its plan's.
     def models = @plan.models
-    def families = @plan.families
+    def spoilable = @plan.spoilable
     def size = 1 + @plan.size
     def use(context) = @plan.use(context)
 

@@ -94,6 +94,9 @@ module Pipeloader
     # @return [Hash] as FamilyPlan's, of a union or an interface, and records of a +model+
     def came(type, model) = (@came ||= {})[[type, model]] ||= {}
 
+    # @return [Admission::Record] of an object type
+    def admissions(type) = (@admissions ||= {})[type] ||= Admission::Record.new
+
     # @return [Demands, nil] nil where no record is narrowed
     def demands
       @demands ||= Demands.new(self) if @schema.pipeloader_narrows_any?

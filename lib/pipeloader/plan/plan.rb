@@ -32,7 +32,10 @@ module Pipeloader
     Computed = Struct.new(:key, :formula, :readings, :given, :coercion) do
       def build(row, frame, context) = of_attributes(readings.of(row, frame), context)
 
-      def of_record(record, columns, context) = of_attributes(columns.map { |it| Coercion.attribute(record, it) }, context)
+      def of_record(record, columns, context)
+        check(context)
+        of_attributes(readings.of_record(record, columns), context)
+      end
 
       def asks? = formula.contexts.any?
       def check(context) = formula.contexts.each { |value| ContextAnswer.verify(value, context) }
@@ -41,7 +44,6 @@ module Pipeloader
 
       # given: FieldArguments, if it has any
       def of_attributes(attributes, context)
-        check(context)
         arguments = given ? given.of(context) : NO_ARGUMENTS
         coercion.of_attribute(formula.call(attributes, arguments, context), context)
       end
@@ -60,20 +62,25 @@ module Pipeloader
     # @return [Array<Constant, Leaf, Computed, Calculation, Link>]
     attr_reader :entries
 
+    # @return [Admission, nil] that each of its rows has to pass
+    attr_reader :admission
+
     alias inspect to_s
 
     # @param entries [Array<Constant, Leaf, Computed, Calculation, Link>] in the order of the response
-    # @param reaches [Array<Reach>] that these have
-    def initialize(projection, entries, reaches = entries.grep(Computed).flat_map { |entry| entry.readings.reaches })
+    # @param reaches [Array<Reach>] that something else of its rows has
+    # @param admission [Admission, nil]
+    def initialize(projection, entries, reaches: NONE, admission: nil)
       @projection = projection
       @entries = entries.freeze
-      @reaches = reaches.freeze
+      @admission = admission
+      @reaches = [*reaches, *entries.grep(Computed).flat_map { |entry| entry.readings.reaches }, *admission&.reaches].freeze
       @links = number(linking).freeze
       @models = projection ? { model => PlainModel.of(model) } : {}
       @family = @models.each_value.first&.family
       @type = projection&.columns&.index(@family.column)
       @links.each { |link| @models.update(link.models) }
-      @asking = entries.select { |entry| (Computed === entry || Link === entry) && entry.asks? }.freeze
+      @asking = [*admission, *entries].select { |it| (Computed === it || Link === it || Admission === it) && it.asks? }.freeze
     end
 
     # True if it asks the context for anything.
@@ -83,10 +90,13 @@ module Pipeloader
     def check(context) = @asking.each { |entry| entry.check(context) }
 
     # True if all models are as they were.
-    def current? = @models.each_value.all?(&:current?) && families.none?(&:spoiled?)
+    def current? = @models.each_value.all?(&:current?) && spoilable.none?(&:spoiled?)
 
-    # @return [Array<FamilyPlan>] itself, and those below
-    def families = @families ||= @links.flat_map(&:families).uniq(&:__id__).freeze
+    # @return [Array<Plan, PolymorphicLink>] those, of itself and what is below, that rows may turn out not to be for
+    def spoilable = @spoilable ||= [*(self if spoilable?), *@links.flat_map(&:spoilable)].uniq(&:__id__).freeze
+
+    # True if it has met rows that it isn't for: there will be more.
+    def spoiled? = @admission.worthless?
 
     def model = @projection.model
 
@@ -150,12 +160,15 @@ module Pipeloader
     def build(row, frame, context)
       return @builder.build(row, frame, context) if @builder && !frame.coerced?
 
+      @admission&.admit(row, frame, context)
       hash = {}
       @entries.each { |entry| hash[entry.key] = entry.build(row, frame, context) }
       hash
     end
 
     private
+
+    def spoilable? = !@admission.nil?
 
     # Those of one place are read once, and written under several keys.
     #

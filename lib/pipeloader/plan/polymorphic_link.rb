@@ -38,7 +38,7 @@ module Pipeloader
     def place = [@reflection, @plan]
     def confine(type, names) = @owners = [type, names]
     def models = {}
-    def families = [self]
+    def spoilable = [self]
     def databases = NONE
     def size = 1
     def use(context) = @links.each_value { |link| link.use(context) }

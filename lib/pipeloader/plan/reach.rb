@@ -12,8 +12,13 @@ module Pipeloader
       # @param frame [Frame] of the +row+
       # @return [Array]
       def of(row, frame)
-        values = columns.map { |index, cast| frame.coerced? ? row[index] : cast.call(row[index]) }
+        values = columns.map { |index, cast| frame.coerced? ? cast.of_attribute(row[index]) : cast.call(row[index]) }
         reaches.empty? ? values : values.concat(reaches.map { |reach| reach.thing(row, frame) })
+      end
+
+      # @return [Array] as #of, of a record, where nothing is asked of others
+      def of_record(record, names)
+        columns.map { |index, cast| cast.of_attribute(Coercion.attribute(record, names[index])) }
       end
     end
 

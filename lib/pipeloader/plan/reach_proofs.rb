@@ -5,15 +5,31 @@ module Pipeloader
   module ReachProofs
     private
 
+    # @return [Selection::Guarded, nil] nil where graphql-ruby has to ask who may see an object
+    def guarded(type, model)
+      known = once(:guarded, type) { {}.compare_by_identity }
+      known.fetch(model) { known[model] = prove_guarded(type, model) }
+    end
+
+    def prove_guarded(type, model)
+      return unless model < ActiveRecord::Base && PlainType.guarded?(type) && !@operation.admissions(type).worthless?
+
+      formula = Formula.of_guard(type)
+      columns, readings = readings(formula.readers, formula.further, model, nil) if formula
+      return unless readings
+
+      Selection::Guarded.new(columns, ->(all) { Admission.new(formula, readings.call(all), @operation.admissions(type)) })
+    end
+
     # @param names [Array<Symbol>] of readers of columns
     # @param further [Hash] as Formula's: what is called of associated records
-    # @param plain [PlainField] for whom that is
+    # @param plain [PlainField, nil] for whom that is
     # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
     def readings(names, further, model, plain)
       read = names.map { |name| column_of(name, model) }
       return if read.include?(nil) || read.uniq! # two readers give one object
 
-      casts = read.map { |column| Cast.new(model.attribute_types.fetch(column)) }
+      casts = names.zip(read).map { |name, column| cast(name, model.attribute_types.fetch(column)) }
       reaches = further.map { |name, asked| reach(name, asked, model, plain) }
       return if reaches.include?(nil)
 
@@ -26,10 +42,11 @@ module Pipeloader
     # @return [String, nil] nil where a reader may do more than to read one of a type that is known
     def column_of(name, model)
       plain_model = PlainModel.of(model)
-      reader = plain_model.reader(name)
-      column = reader.columns.first if reader.columns? && reader.columns.one?
+      column = plain_model.column_of(name)
       column if column && !plain_model.stores?(column) && Cast.known?(model.attribute_types.fetch(column))
     end
+
+    def cast(name, attribute) = name.end_with?("?") ? Cast::Truth.new(attribute) : Cast.new(attribute)
 
     # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach of its columns' places
     def reach(name, asked, model, plain)
@@ -41,12 +58,12 @@ module Pipeloader
 
       projection = Projection.of(target, [*PlainModel.of(target).keys, *columns].uniq)
       lookup = Lookup.of(reflection, projection)
-      tried = Plan.new(projection, [], made.call(projection.columns).reaches)
+      tried = Plan.new(projection, [], reaches: made.call(projection.columns).reaches)
       return if !narrows?(lookup) || objection_to_inverse(reflection, tried)
 
       [lookup.owners_key, lambda do |owners|
         read = made.call(projection.columns)
-        plan = Plan.new(projection, [], read.reaches)
+        plan = Plan.new(projection, [], reaches: read.reaches)
         Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
       end]
     end

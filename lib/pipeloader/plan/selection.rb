@@ -22,8 +22,16 @@ module Pipeloader
     # A field that graphql-ruby does. call: ResolverCall, if it does no more than call one method
     Opaque = Struct.new(:reason, :call)
 
+    # Of an object type whose objects have to pass its `authorized?`.
+    #
+    # columns: those that this reads. entry: makes the Admission of the rows' columns
+    Guarded = Struct.new(:columns, :entry)
+
     # @return [Hash{String => Part, Opaque}] by key, in the order of the response
     attr_reader :fields
+
+    # @return [Guarded, nil]
+    attr_reader :guarded
 
     # @return [String, nil] why there is no Plan
     attr_reader :reason
@@ -33,13 +41,14 @@ module Pipeloader
     alias inspect to_s
 
     # @param wraps [Boolean] whether nobody sees that an object is made of a record
-    #: (Operation, Class, Hash[String, (Part | Opaque)], String?, ?wraps: bool) -> void
-    def initialize(operation, model, fields, reason, wraps: false)
+    #: (Operation, Class, Hash[String, (Part | Opaque)], String?, ?wraps: bool, ?guarded: Guarded?) -> void
+    def initialize(operation, model, fields, reason, wraps: false, guarded: nil)
       @operation = operation
       @model = model
       @fields = fields
       @reason = reason
       @wraps = wraps
+      @guarded = guarded
       @plain_model = PlainModel.of(model) if record?
       @plan = @partial = nil
     end
@@ -62,12 +71,21 @@ module Pipeloader
     # True if #partial was ever asked for.
     def partial? = !@partial.nil?
 
+    # @return [Array<String>] that a plan reads for what it writes
+    def columns = [@guarded, *@fields.each_value].compact.flat_map(&:columns)
+
+    # @param projection [Projection, nil] of which the rows are
+    # @return [Plan]
+    def written_from(projection)
+      entries = @fields.map { |key, part| part.entry.call(key, projection&.columns) }
+      Plan.new(projection, entries, admission: @guarded&.entry&.call(projection.columns))
+    end
+
     private
 
     # Things are their own rows.
     def make_plan
-      projection = Projection.of(@model, [*PlainModel.of(@model).keys, *@fields.each_value.flat_map(&:columns)].uniq) if record?
-      Plan.new(projection, @fields.map { |key, part| part.entry.call(key, projection&.columns) })
+      written_from(record? ? Projection.of(@model, [*PlainModel.of(@model).keys, *columns].uniq) : nil)
     end
 
     def make_partial = PartialPlan.new(@model, @fields, wraps: @wraps)
@@ -100,15 +118,14 @@ module Pipeloader
       private
 
       def make_plan
-        columns = @plain.each_value.flat_map { |selection| selection.fields.each_value.flat_map(&:columns) }
-        projection = Projection.of(@model, [*@plain_model.keys, *columns].uniq)
+        projection = Projection.of(@model, [*@plain_model.keys, *@plain.each_value.flat_map(&:columns)].uniq)
         plain_models = @types.keys.to_h { |member| [member, PlainModel.of(member)] }
         FamilyPlan.new(projection, @plain.keys.map { |it| branch(it, projection) }, plain_models, @strangers, @came)
       end
 
       def branch(member, projection)
-        entries = @plain.fetch(member).fields.map { |key, part| part.entry.call(key, projection.columns) }
-        FamilyPlan::Branch.new(names(member)&.to_h { |name| [name, true] }, @types.fetch(member), Plan.new(projection, entries))
+        names = names(member)&.to_h { |name| [name, true] }
+        FamilyPlan::Branch.new(names, @types.fetch(member), @plain.fetch(member).written_from(projection))
       end
 
       def names(member) = @plain_model.family.names(member)

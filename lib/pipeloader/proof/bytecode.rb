@@ -34,6 +34,18 @@ module Pipeloader
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
 
       # @param steps [Array<Array, Symbol>]
+      # @return [Array(Array<Symbol>, Array), nil] the names of the constant that the first steps ask for, and those behind
+      def constant(steps)
+        case steps
+        in [[:opt_getconstant_path, path], *behind] then [path, behind]
+        in [[:opt_getinlinecache, label, *], *] # Ruby 3.1
+          inside = steps.take(steps.index(label) + 1)
+          [constants(inside).first, steps.drop(inside.size)]
+        else nil
+        end
+      end
+
+      # @param steps [Array<Array, Symbol>]
       # @return [Array<Array<Symbol>>] the names of each constant that is asked for, with an empty one in front of `::Car`
       def constants(steps)
         paths = steps.filter_map { |name, path| path if name == :opt_getconstant_path }

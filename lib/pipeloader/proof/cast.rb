@@ -38,6 +38,9 @@ module Pipeloader
     # @return [Array<Class>] of the values that are what pg has decoded
     attr_reader :decoded
 
+    # @param value what a record's reader gives
+    def of_attribute(value) = value
+
     # @raise [DoesNotFit] where there is no such value
     def call(value)
       @decoded.include?(value.class) ? value : deserialize(value)
@@ -49,6 +52,12 @@ module Pipeloader
       @attribute.deserialize(value)
     rescue StandardError => e
       raise Coercion.verdict(e) { @attribute.deserialize(value) }
+    end
+
+    # Of a boolean, as `admin?` asks it.
+    class Truth < Cast
+      def of_attribute(value) = true.equal?(value)
+      def call(value) = of_attribute(super)
     end
   end
 end

@@ -59,8 +59,9 @@ module Pipeloader
     ].to_set.freeze
     JUMPS = %i[jump branchif branchunless branchnil].freeze
     LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
-    READER = /\A[a-z_]\w*\z/
-    private_constant :READER, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
+    READER = /\A[a-z_]\w*\??\z/
+    NOTHING = {}.freeze
+    private_constant :NOTHING, :READER, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
 
     @rubys = {}
 
@@ -71,13 +72,16 @@ module Pipeloader
       def of_type(type, name)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
-        make(OfType, type, name) do |steps|
-          case steps
-          in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
-            taken(behind) { |call| Bytecode.on_object?(call) }
-          else nil
-          end
-        end
+        method = type.instance_method(name)
+        instructions = straight(method) or return
+        make(OfType, type, method, [instructions.steps], instructions.keywords)
+      end
+
+      # @param type [Class] object type that has an `authorized?` of its own
+      # @return [Formula, nil] as #of_type: what that returns of a record
+      def of_guard(type)
+        bodies = Guard.bodies(type)
+        make(OfGuard, type, type.method(:authorized?), bodies) if bodies
       end
 
       # @param model [Class] of records
@@ -86,7 +90,9 @@ module Pipeloader
       def of_model(model, name)
         return unless heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
-        make(OfModel, model, name) { |steps| taken(steps) { |call| Bytecode.simple?(call) } }
+        method = model.instance_method(name)
+        instructions = straight(method) or return
+        make(OfModel, model, method, [instructions.steps], instructions.keywords)
       end
 
       # True if a method does no more for any value that there can be.
@@ -100,21 +106,25 @@ module Pipeloader
           [model, *model.descendants].map { |it| it.instance_method(name).owner if it.method_defined?(name) }.uniq.size == 1
       end
 
-      # @yield [Array] the steps behind each `self`
-      # @yieldreturn [Array(Symbol, Array), nil] what reader is called, and the steps behind that
-      def make(kind, host, name, &)
-        method = host.instance_method(name)
+      def straight(method)
         instructions = Bytecode.of(method)
-        return unless instructions&.straight?
+        instructions if instructions&.straight?
+      end
 
-        steps = kind == OfType ? ContextValue.fold(instructions.steps, host) : instructions.steps
-        contexts = ContextValue.all(steps)
-        paths = paths(steps, kind == OfType, &) or return
+      # @param bodies [Array<Array>] the steps of the +method+, and of others that it runs
+      # @return [Formula, nil] of that +kind+
+      def make(kind, host, method, bodies, parameters = NOTHING)
+        bodies = bodies.map { |steps| ContextValue.fold(steps, host) } if kind.of_context?
+        contexts = bodies.flat_map { |steps| ContextValue.all(steps) }
+        paths = bodies.map { |steps| paths(steps, kind) }
+        return if paths.include?(nil)
+
+        paths = paths.flatten(1).uniq
         # An associated record that is used itself, too.
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
-        return if (paths.empty? && contexts.empty?) || !inside(steps).all? { |it| rubys?(it) }
+        return if (paths.empty? && contexts.empty?) || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
-        kind.new(host, method, paths, instructions.keywords, contexts)
+        kind.new(host, method, paths, parameters, contexts)
       end
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
@@ -124,18 +134,18 @@ module Pipeloader
         steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
       end
 
-      # @param further [Boolean] whether something may be called of what a reader returns, as of an associated record
       # @return [Array<Array<Symbol>>, nil] what is called of the record; nil where anything else happens
-      def paths(steps, further)
+      def paths(steps, kind)
         found, passed = [], []
         until steps.empty?
           case steps
           in [[:putself], *behind]
-            reader, steps = yield(behind)
-            return unless reader&.match?(READER)
+            reader, steps = kind.of_context? ? reader_of_object(behind) : taken(behind) { |call| Bytecode.simple?(call) }
+            return unless reader&.match?(READER) && !(reader.end_with?("?") && callable?(reader))
 
             found << [reader]
-            while further && (name, behind = asked_further(steps, passed))
+            # Of what a reader of a record returns, as of an associated record.
+            while kind.of_context? && (name, behind = asked_further(steps, passed))
               found.last << name
               steps = behind
             end
@@ -147,6 +157,15 @@ module Pipeloader
           end
         end
         found.uniq
+      end
+
+      # @return [Array(Symbol, Array), nil] what is called of `object`, and the steps behind it
+      def reader_of_object(steps)
+        case steps
+        in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
+          taken(behind) { |call| Bytecode.on_object?(call) }
+        else nil
+        end
       end
 
       # What is asked of an associated record, or of one that may not be there: `.name`, `&.name`. No method of NAMES is that.
@@ -210,8 +229,8 @@ module Pipeloader
       end
     end
 
-    NOTHING = {}.freeze
-    private_constant :NOTHING
+    # True if its code has `object` and `context`.
+    def self.of_context? = true
 
     # @return [Array<Symbol>] what it calls of the record
     attr_reader :readers
@@ -270,8 +289,17 @@ module Pipeloader
       end
     end
 
+    # A type's `authorized?`.
+    class OfGuard < OfType
+      private
+
+      def work_out(values, _arguments, context) = @method.call(@record&.new(*values), context)
+    end
+
     # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes.
     class OfModel < Formula
+      def self.of_context? = false
+
       # Asked by ActiveRecord's readers: {"title" => "…"}
       Attributes = Struct.new(:all) do
         def fetch_value(name) = all.fetch(name)

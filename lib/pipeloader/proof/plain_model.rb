@@ -113,6 +113,16 @@ module Pipeloader
       reflection if @family.members.all? { |it| reflection.equal?(it.reflect_on_association(name)) && alike?(reflection, it) }
     end
 
+    # @param name [Symbol] of a method of its records
+    # @return [String, nil] the column of a reader, or of one that asks a boolean: `admin?`
+    def column_of(name)
+      reader = reader(asked = name.to_s.delete_suffix("?").to_sym)
+      column = reader.columns.first if reader.columns? && reader.columns.one?
+      return column if asked == name || column.nil?
+
+      column if @model.attribute_types[column].instance_of?(ActiveModel::Type::Boolean) && @family.members.all? { |it| generates?(it, name) }
+    end
+
     # What a method of its records reads, where it does no more than to make something of columns of known types.
     #
     # @param name [Symbol]
@@ -170,9 +180,12 @@ module Pipeloader
       reader = reader(name)
       return reader.columns if reader.columns?
 
-      method = @model.instance_method(name)
       column = @model.attribute_aliases.fetch(asked = name.to_s.delete_suffix("?"), asked)
-      [column] if name.end_with?("?") && column?(column) && method.owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+      [column] if name.end_with?("?") && column?(column) && generates?(@model, name)
+    end
+
+    def generates?(model, name)
+      model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
     end
 
     def column?(name) = @model.columns_hash.key?(name)
@@ -193,8 +206,9 @@ module Pipeloader
     def reader_of(model, name)
       return Footprint.missing("#{model.name} has no method `#{name}`") unless model.method_defined?(name)
 
+      return attribute(model, name.to_s) if generates?(model, name)
+
       owner = model.instance_method(name).owner
-      return attribute(model, name.to_s) if owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
       return Footprint.columns(Array(model.primary_key)) if name == :id && owner.equal?(ActiveRecord::AttributeMethods::PrimaryKey)
 
       association(model, name) || Footprint.opaque("`#{name}` is defined by #{owner}")

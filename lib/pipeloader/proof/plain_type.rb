@@ -15,6 +15,12 @@ module Pipeloader
       objection_to_instances(type)
     end
 
+    # True if nothing but its `authorized?` stands in the way.
+    def self.guarded?(type)
+      seen = CLASS_METHODS.select { |name| type.respond_to?(name) && !Provenance.graphql?(type.method(name)) }
+      seen == %i[authorized?] && objection_to_instances(type).nil?
+    end
+
     # As above, where the record is wrapped already.
     def self.objection_to_instances(type)
       own = INSTANCE_METHODS.find { |name| !Provenance.graphql?(type.instance_method(name)) }

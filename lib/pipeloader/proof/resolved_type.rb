@@ -96,25 +96,7 @@ module Pipeloader
 
     # @return [Array] all that the constants may stand for; nil for one that isn't found
     def constants(steps, method)
-      scopes = [*scopes(method), Object].uniq
-      Bytecode.constants(steps).flat_map { |path| candidates(path, scopes).presence || [nil] }
-    end
-
-    # In the body of `class A::B` those of A aren't found: so each.
-    def candidates((first, *others), scopes)
-      scopes, (first, *others) = [Object], others if first == :""
-      scopes.select { |it| it.const_defined?(first) }.filter_map do |scope|
-        others.inject(scope.const_get(first)) { |found, name| found.const_get(name) }
-      rescue NameError
-        nil
-      end
-    end
-
-    # @return [Array<Module>] those in whose bodies the method stands, from the inside, as far as their names tell
-    def scopes(method)
-      host = method.receiver.ancestors.find { |it| it.singleton_class.equal?(method.owner) } || method.receiver
-      names = host.name.to_s.split("::")
-      [host, *(1...names.size).map { |size| Object.const_get(names.take(size).join("::")) }.reverse]
+      Bytecode.constants(steps).flat_map { |path| ConstantNames.of(path, method).presence || [nil] }
     end
 
     # True if it always answers alike when one of these methods is called, and does nothing of the application's own.

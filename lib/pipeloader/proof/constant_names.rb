@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a constant may stand for in the code of a singleton method.
+  module ConstantNames
+    class << self
+      # In the body of `class A::B` the constants of A aren't found, and a method doesn't tell how that began: so each that there
+      # may be.
+      #
+      # @param path [Array<Symbol>] as of Bytecode.constants
+      # @param method [Method]
+      # @return [Array]
+      def of((first, *others), method)
+        scopes = first == :"" ? [Object] : [*scopes(method), Object].uniq
+        first, *others = others if first == :""
+        scopes.select { |it| it.const_defined?(first) }.filter_map do |scope|
+          others.inject(scope.const_get(first)) { |found, name| found.const_get(name) }
+        rescue NameError
+          nil
+        end
+      end
+
+      private
+
+      # @return [Array<Module>] those in whose bodies the method stands, from the inside, as far as their names tell
+      def scopes(method)
+        host = method.owner
+        host = method.receiver.ancestors.find { |it| it.singleton_class.equal?(host) } || method.receiver if host.singleton_class?
+        names = host.name.to_s.split("::")
+        [host, *(1...names.size).map { |size| Object.const_get(names.take(size).join("::")) }.reverse]
+      end
+    end
+  end
+end

@@ -1,0 +1,198 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The code of an object type's `authorized?`, with that of the policies that it asks:
+  #
+  #     def self.authorized?(object, context) = super && (object.author_id == context[:viewer]&.id || !object.hidden)
+  #     def self.authorized?(object, context) = PostPolicy.new(context[:viewer], object).show?
+  #
+  # A policy is a class whose `initialize` does nothing but to keep what it is given. Formula proves what the code does.
+  #
+  # Limits: helper methods of the type; variables; a policy's `super`, constants and methods with arguments.
+  class Guard
+    # What Formula knows, and so what stands in place of a parameter.
+    OBJECT = [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }]].freeze
+    CONTEXT = [[:putself], [:opt_send_without_block, { mid: :context, orig_argc: 0 }]].freeze
+    # In place of what is proved by itself.
+    PROVED = [:putobject, true].freeze
+    # Both of which a class has to have from Ruby.
+    MAKING = %i[new allocate].freeze
+    private_constant :OBJECT, :CONTEXT, :PROVED, :MAKING
+
+    # Something that isn't known; never leaves this class.
+    class Unknown < StandardError; end
+    private_constant :Unknown
+
+    # @param type [Class] object type
+    # @return [Array<Array>, nil] the instructions of each method that is run, where it is one of the type's own; nil where one
+    #   does what isn't known
+    def self.bodies(type) = new(type).bodies
+
+    # @return [Array<Array>] as they are found
+    attr_reader :found
+
+    def initialize(type)
+      @type = type
+      @found = []
+      @begun = []
+    end
+
+    def bodies
+      prove(@type.method(:authorized?))
+      @found
+    rescue Unknown
+      nil
+    end
+
+    private
+
+    # A method of the type, and those of its ancestors that it calls by `super`.
+    def prove(method)
+      given = given(method, [OBJECT, CONTEXT])
+      walk(method.unbind, given) { |steps, places| by_super(steps, method, given, places) || by_policy(steps, method, places) }
+    end
+
+    # @return [Hash{Symbol => Array}] of its parameters
+    def given(method, values)
+      unknown unless method.parameters.all? { |kind, name| kind == :req && name } && method.parameters.size == values.size
+
+      method.parameters.map(&:last).zip(values).to_h
+    end
+
+    # @param given [Hash{Symbol => Array}] the steps of what each parameter is
+    # @yield [Array, Proc] steps that begin with what isn't a parameter; what is at a place of the frame
+    # @yieldreturn [Array(Array, Array), nil] what is in place of the first ones, and those behind
+    def walk(method, given)
+      instructions = straight(method)
+      places = ->(place) { given.fetch(instructions.parameter(place)) { unknown } }
+      left, steps = instructions.steps, []
+      until left.empty?
+        replaced, behind = parameter(left, places) || yield(left, places)
+        steps.concat(replaced || [left.first])
+        left = replaced ? behind : left.drop(1)
+      end
+      @found << steps
+    end
+
+    def straight(method)
+      instructions = Bytecode.of(method, %i[req])
+      instructions&.straight? ? instructions : unknown
+    end
+
+    def parameter((step, *behind), places)
+      case step
+      in [:getlocal_WC_0, place] then [places.call(place), behind]
+      in [:setlocal_WC_0, _] then unknown
+      else nil
+      end
+    end
+
+    def by_super(steps, method, given, places)
+      case steps
+      in [[:putself], [:getlocal_WC_0, first], [:getlocal_WC_0, second], [:invokesuper, { orig_argc: 2 }, nil], *behind] if
+           [first, second].map(&places) == given.values
+        above = method.super_method or unknown
+        prove(above) unless Provenance.graphql?(above)
+        [[PROVED], behind]
+      in [[:putself], *] then unknown
+      else nil
+      end
+    end
+
+    # @return [Array(Array, Array), nil] nil where no constant is asked for
+    def by_policy(steps, method, places)
+      path, behind = Bytecode.constant(steps)
+      return unless path
+
+      values, behind = arguments(behind, places)
+      case behind
+      in [[_, { mid: :new, orig_argc: } => made], [_, { mid: name, orig_argc: 0 } => call], *behind] if
+           orig_argc == values.size && [made, call].all? { |it| Bytecode.on_object?(it) && !it.key?(:kw_arg) }
+        policy = policy(path, method)
+        asked(policy, name, kept(policy.instance_method(:initialize), values))
+        [[PROVED], behind]
+      else unknown
+      end
+    end
+
+    # @return [Array(Array<Array>, Array)] the steps of each argument, and those behind
+    def arguments(steps, places)
+      values = []
+      loop do
+        case steps
+        in [[:getlocal_WC_0, place], [:putobject, Symbol] => key, [:opt_aref, { mid: :[], orig_argc: 1 }] => read, *behind]
+          places.call(place).equal?(CONTEXT) || unknown
+          values << [*CONTEXT, key, read]
+        in [[:getlocal_WC_0, place], *behind] then values << places.call(place)
+        else return [values, steps]
+        end
+        steps = behind
+      end
+    end
+
+    def policy(path, method)
+      found = ConstantNames.of(path, method).uniq
+      unknown unless found.one? && found.first.instance_of?(Class)
+
+      policy = found.first
+      unknown unless policy.method(:new).owner.equal?(Class) && policy.method(:allocate).owner.equal?(Class)
+      policy
+    end
+
+    # @param values [Array<Array>] the steps of what a policy is made with
+    # @return [Hash{Symbol => Array}] those of what each of its instance variables is
+    def kept(method, values)
+      given, kept, stack = given(method, values), {}, []
+      instructions = straight(method)
+      instructions.steps.each do |step|
+        case step
+        in [:getlocal_WC_0, place] then stack << given.fetch(instructions.parameter(place)) { unknown }
+        in [:dup] then stack << stack.last
+        in [:setinstancevariable, variable, *] then kept[variable] = stack.pop
+        in [:leave] then nil
+        else unknown
+        end
+      end
+      kept
+    end
+
+    # Proves a method of a policy's.
+    def asked(policy, name, kept)
+      method = method_of(policy, name)
+      unknown if @begun.include?(method) # it may go on for ever
+
+      @begun << method
+      walk(method, {}) { |steps| of_policy(steps, policy, kept) }
+      @begun.pop
+    end
+
+    def of_policy(steps, policy, kept)
+      case steps
+      in [[:getinstancevariable, variable, *], *behind] then [kept.fetch(variable) { unknown }, behind]
+      in [[:putself], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if Bytecode.simple?(call)
+        variable = variable(method_of(policy, mid))
+        asked(policy, mid, kept) unless variable
+        [variable ? kept.fetch(variable) { unknown } : [PROVED], behind]
+      in [[:putself], *] then unknown
+      else nil
+      end
+    end
+
+    def method_of(policy, name)
+      method = policy.instance_method(name) if policy.method_defined?(name) || policy.private_method_defined?(name)
+      method if method && method.parameters.empty? || unknown
+    end
+
+    # @return [Symbol, nil] the instance variable that an `attr_reader` reads
+    def variable(method)
+      return :"@#{method.original_name}" if method.source_location && RubyVM::InstructionSequence.of(method).nil?
+
+      case Bytecode.of(method)&.steps
+      in [[:getinstancevariable, variable, *], [:leave]] then variable
+      else nil
+      end
+    end
+
+    def unknown = raise(Unknown)
+  end
+end
