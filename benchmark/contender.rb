@@ -72,7 +72,7 @@ module Bench
       require "graphql/schema" # before GraphQL::Schema::Object is touched
     end
 
-    def execute = @schema.execute(@workload.document, variables: @workload.variables)
+    def execute = @schema.execute(@workload.document, variables: @workload.variables, context: @dataset.context)
 
     def build_schema
       query, mutation, plugins = @dataset.query_type, @dataset.mutation_type, self.plugins

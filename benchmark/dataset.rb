@@ -37,6 +37,9 @@ module Bench
     def types_module = models_module.const_get(:Types)
     def models_module = raise(NotImplementedError)
 
+    # What each query is given for its context.
+    def context = {}
+
     # What the floors put after the columns for a root field, its variables in place: {"posts" => "FROM … LIMIT %<limit>d"}.
     def roots = {}
 

@@ -20,7 +20,7 @@ module Bench
 
     def plugins = [*super, GraphQL::Execution::Next]
 
-    def execute = @schema.execute_next(@workload.document, variables: @workload.variables)
+    def execute = @schema.execute_next(@workload.document, variables: @workload.variables, context: @dataset.context)
 
     def adapt
       super
