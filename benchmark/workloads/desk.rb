@@ -2,7 +2,8 @@
 
 # A policy on every type.
 module Bench
-  desk = "query Desk($limit: Int!) { tickets(limit: $limit) { id subject author { name } assignee { name } comments { body author { name } } } }"
+  desk = "query Desk($limit: Int!) { tickets(limit: $limit) { id subject author { name } assignee { name } " \
+         "comments { body author { name } } } }"
 
   Workload.define "guards", "A policy on every type, 50 tickets",
                   about: "each object has an `authorized?` that asks a policy about its columns and the viewer in the context",

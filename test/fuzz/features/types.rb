@@ -20,6 +20,20 @@ module Fuzz
     end
   end
 
+  feature "policy of a type", 0.15 do
+    type do |t, m|
+      name = "#{m.name}Policy"
+      next if world.options[name]
+
+      world.options[name] = true
+      kept = pick(["attr_reader :viewer, :record\n", "attr_reader :record\n  def viewer = @viewer\n", "def record = @record\n  def viewer = @viewer\n"])
+      open = boolean(m, pick(%w[record @record]), int(0..2)).gsub("context[:viewer]", "viewer")
+      world.sections[:declared] << "class #{name}\n  #{kept}  def initialize(viewer, record)\n    @viewer = viewer\n    @record = record\n  end\n  " \
+                                   "def show? = viewer != #{int(1..3)} || open?\n  private def open? = #{open}\nend"
+      t.line("def self.authorized?(object, context) = #{pick(["", "super && "])}#{name}.new(context[:viewer], object).show?")
+    end
+  end
+
   feature "scope_items", 0.1 do
     type { |t, m| t.line("def self.scope_items(items, context) = items.respond_to?(:where) ? items.where(#{condition(m)}) : items") }
   end
