@@ -100,6 +100,17 @@ module Pipeloader
     #: (singleton(GraphQL::Schema), String, **untyped) -> Explanation
     def explain(schema, query, **options) = Explanation.of(schema, query, **options)
 
+    # Says of each field of a schema's object types whether it can be compiled, and where the code is that keeps it from that;
+    # nothing is executed. See docs/plans.md.
+    #
+    #     puts Pipeloader.explain_schema(AppSchema)
+    #
+    # @param models [Hash{Class => Class}] object types, and the models of their objects where their names don't tell
+    # @raise [ArgumentError] where the schema doesn't use Pipeloader
+    #
+    #: (singleton(GraphQL::Schema), ?models: Hash[untyped, singleton(ActiveRecord::Base)]) -> SchemaExplanation
+    def explain_schema(schema, models: {}) = SchemaExplanation.new(schema, models)
+
     # ActiveRecord works in the main Ractor alone. In others a schema that is GraphQL::Schema::RactorShareable has no Pipeloader.
     def main_ractor? = !defined?(::Ractor) || ::Ractor.current.equal?(::Ractor.main) # :nodoc:
 
@@ -194,6 +205,8 @@ require "pipeloader/patches"
 
 Pipeloader::Patches.install
 Pipeloader::LogSubscriber.attach_to(:pipeloader)
+
+require "pipeloader/railtie" if defined?(Rails::Railtie)
 
 ActiveSupport.on_load(:after_initialize) do |application|
   Pipeloader::DeclaredColumns.check_all if application.config.eager_load

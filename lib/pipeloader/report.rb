@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
-# Pipeloader's own reports: the event of each burst, its line in the log, and the explanation of a query.
+# Pipeloader's own reports: the event of each burst, its line in the log, and explanations of queries and
+# schemas.
 #
 # In: bursts and operations. Out: notifications and text. Called by: the public face.
 
 require "pipeloader/report/log_subscriber"
 require "pipeloader/report/witness"
+require "pipeloader/report/code_location"
 require "pipeloader/report/explanation"
+require "pipeloader/report/schema_explanation"

@@ -5,7 +5,7 @@ module Pipeloader
   #
   #     posts: by graphql-ruby (Post.excerpt: resolver method `excerpt` on Types::Post)
   #       title: compiled
-  #       excerpt: by graphql-ruby (Post.excerpt: resolver method `excerpt` on Types::Post)
+  #       excerpt: by graphql-ruby (Post.excerpt: resolver method `excerpt` on Types::Post), app/graphql/types/post.rb:12
   #       author: compiled
   #         name: compiled
   #     burst 1: SELECT "posts".* FROM "posts"
@@ -84,6 +84,7 @@ module Pipeloader
     # As a Hash, for tools.
     #
     #     {fields: [{key: "posts", field: "Query.posts", compiled: false, reason: "…", fields: […]}], bursts: [[["SELECT …", 1]]],
+    #      # of a field that has code: location: "app/graphql/types/post.rb:12"
     #      ahead: {"Post.author" => {owners: 25, asked: 25}}, rests: false}
     def to_h = { fields: fields, bursts: @bursts, ahead: @ahead.to_h, rests: rests?, **(@errors ? { errors: @errors } : {}) }
 
@@ -136,10 +137,18 @@ module Pipeloader
       field = nil unless field.is_a?(GraphQL::Schema::Field)
       returned = field.type.unwrap if field
       told = { key: key, field: "#{spot.type.graphql_name}.#{nodes.first.name}" }
-      return { **told, **leaf(spot, key) } unless returned&.kind&.composite?
+      return located({ **told, **leaf(spot, key) }, spot, field) unless returned&.kind&.composite?
 
       spots = spots(spot, [*spot.path, key], returned, nodes)
-      { **told, **composite(spot, key, returned, nodes, spots), fields: fields_of(spots, nodes) }
+      located({ **told, **composite(spot, key, returned, nodes, spots), fields: fields_of(spots, nodes) }, spot, field)
+    end
+
+    # With where its code is, if the reason is about it.
+    def located(told, spot, field)
+      return told unless told[:reason]&.start_with?("#{told[:field]}: ")
+
+      location = CodeLocation.of(spot.type, field, spot.selections.first&.model)
+      location ? { **told, location: location } : told
     end
 
     # Each once, where nothing came that would tell which types matter.
@@ -211,7 +220,7 @@ module Pipeloader
 
     # @param name [String] its key, or where there are fields of several types, "Post.title"
     def lines(field, depth, name = field[:key])
-      state = field[:compiled] ? COMPILED : "#{OTHERWISE} (#{field[:reason]})"
+      state = field[:compiled] ? COMPILED : "#{OTHERWISE} (#{field[:reason]})#{", #{field[:location]}" if field[:location]}"
       below = Array(field[:fields])
       several = below.map { |it| it[:field][/\A\w+/] }.uniq.many?
       ["#{"  " * depth}#{name}: #{state}", *below.flat_map { |it| lines(it, depth + 1, several ? it[:field] : it[:key]) }]

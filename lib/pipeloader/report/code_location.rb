@@ -1,0 +1,29 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Where an application's code for a field is.
+  module CodeLocation
+    class << self
+      # @param type [Class] object type
+      # @param field [GraphQL::Schema::Field]
+      # @param model [Class, nil] of what the type's objects stand for
+      # @return [String, nil] "app/graphql/types/post.rb:12", from where the process runs; nil where none of the application's is
+      #   known
+      def of(type, field, model = nil)
+        method = [of_resolver(field), of_type(type, field), of_model(model, field)].compact.find { |it| applications?(it) }
+        file, line = method&.source_location
+        "#{file.delete_prefix("#{Dir.pwd}/")}:#{line}" if file
+      end
+
+      private
+
+      def of_resolver(field) = (field.resolver.instance_method(field.resolver.resolver_method) if field.resolver)
+
+      def of_type(type, field) = (type.instance_method(field.resolver_method) if type.method_defined?(field.resolver_method))
+
+      def of_model(model, field) = (model.instance_method(field.method_sym) if model&.method_defined?(field.method_sym))
+
+      def applications?(method) = !Provenance.graphql?(method) && !Provenance.active_record?(method)
+    end
+  end
+end

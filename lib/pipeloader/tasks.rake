@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+namespace :pipeloader do
+  desc "Say which fields of each schema, or of SCHEMA, Pipeloader compiles, and where the code is that keeps others from it"
+  task coverage: :environment do
+    Rails.application.eager_load!
+    all = GraphQL::Schema.descendants.select { |schema| schema.name && schema.respond_to?(:pipeloader_footprints) }
+    schemas = ENV.key?("SCHEMA") ? [ENV.fetch("SCHEMA").constantize] : all
+    abort "No schema has `use Pipeloader`." if schemas.empty?
+
+    schemas.each { |schema| puts "#{schema.name}\n#{Pipeloader.explain_schema(schema)}\n\n" }
+  end
+end
