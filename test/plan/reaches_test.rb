@@ -7,7 +7,7 @@ class ReachesTest < PlanTest
   ActiveRecord::Schema.verbose = false
   ActiveRecord::Schema.define do
     create_table(:reach_posts) { |t| t.string :title; t.bigint :author_id; t.bigint :editor_id; t.string :about_type; t.bigint :about_id }
-    create_table(:reach_people) { |t| t.string :name; t.integer :age; t.bigint :boss_id; t.boolean :hidden, null: false, default: false; t.string :type; t.jsonb :extra; t.decimal :rate }
+    create_table(:reach_people) { |t| t.string :name; t.integer :age; t.bigint :boss_id; t.boolean :hidden, null: false, default: false; t.string :type; t.jsonb :extra; t.decimal :rate; t.integer :rank, limit: 2; t.string :mood }
     create_table(:reach_homes) { |t| t.string :city; t.bigint :person_id; t.datetime :built_at }
   end
 
@@ -17,7 +17,10 @@ class ReachesTest < PlanTest
     has_one :home, -> { order(:id) }, class_name: "ReachesTest::Home", foreign_key: :person_id
     has_many :posts, class_name: "ReachesTest::Post", foreign_key: :author_id
     alias_attribute :label, :name
+    enum :rank, { low: 0, high: 1, top: 1 }, suffix: true
+    enum :mood, { glad: "g", sad: "s" }
     def loud = name.upcase
+    def fine? = glad? && !low_rank?
   end
 
   class Chief < Person; end
@@ -48,7 +51,7 @@ class ReachesTest < PlanTest
     def self_made(...) = author.name(...)
   end
 
-  Person.insert_all!((1..5).map { |id| { id: id, name: "person #{id}", age: id * 10, boss_id: (id - 1 if id > 2), hidden: id == 2, type: (Chief.name if id.odd?), rate: id.quo(3) } })
+  Person.insert_all!((1..5).map { |id| { id: id, name: "person #{id}", age: id * 10, boss_id: (id - 1 if id > 2), hidden: id == 2, type: (Chief.name if id.odd?), rate: id.quo(3), rank: [0, 1, nil][id % 3], mood: ["g", "s", nil, "?"][id % 4] } })
   Home.insert_all!((1..3).map { |id| { city: "city #{id}", person_id: id + 1, built_at: Time.utc(2000 + id) } })
   Post.insert_all!((1..8).map { |id| { id: id, title: "post #{id}", author_id: (id % 6 unless id == 6), editor_id: (id % 3) + 1, about_type: Person.name, about_id: 1 } })
 
@@ -82,7 +85,12 @@ class ReachesTest < PlanTest
     variable: ["author = object.author; author ? author.name : nil", false],
     loud: ["object.author&.loud", false],
     predicate: ["object.author&.hidden?.to_s", true],
-    predicate_of_no_boolean: ["object.author&.name?.to_s", false],
+    enum: ["object.author&.mood.to_s", true],
+    enumerated: ["[object.author&.glad?, object.author&.high_rank?].inspect", true],
+    renamed: ["object.author&.top_rank?.to_s", true],
+    fine: ["object.author&.fine?.to_s", false],
+    twofold: ["[object.author&.glad?, object.author&.sad?, object.author&.mood].inspect", true],
+    named: ["object.author&.name?.to_s", false],
     many: ["object.author&.posts&.size.to_s", false],
     list: ["object.author&.posts&.title.to_s", false],
     initialized: ["object.ghost&.name", false],
@@ -113,6 +121,27 @@ class ReachesTest < PlanTest
         beside = "{ all { opaque #{name} id } array { #{name} } }"
         assert_equal(*pair.map { |schema| text_of(outcome { schema.execute(beside).to_h }) })
       end
+    end
+  end
+
+  # An enum's predicate as a field's method; and what a record in memory has, valid or not.
+  def test_predicates
+    of = type("Moody") do
+      field :glad, GraphQL::Types::Boolean, method: :glad?
+      field :high, GraphQL::Types::Boolean, method: :top_rank?
+      field :fine, GraphQL::Types::Boolean, method: :fine?
+      field :told, String
+      field :opaque, String
+      def told = object.glad? ? "glad" : object.low_rank?.to_s
+      def opaque = object.name.dup
+    end
+    loose = Class.new(ActiveRecord::Base) { self.table_name = "reach_people"; self.inheritance_column = nil; def self.name = "Loose"; enum(:rank, { low: 0, high: 1 }, validate: true, suffix: true) }
+    schemas = schemas({ people: [[of], -> { Person.order(:id) }], array: [[of], -> { Person.order(:id).to_a.each { |it| it.mood = "sad" if it.id == 4 } }],
+                        loose: [[type("Loose") { field :low, GraphQL::Types::Boolean, method: :low_rank? }], -> { loose.order(:id).to_a.each { |it| it.rank = "neither" if it.id == 3 } }] })
+    assert_plan "{ people { glad high told } }", schemas
+    assert_aside "{ people { fine } }", schemas, model: Person
+    ["{ people { opaque glad high told } array { glad high told } }", "{ array { opaque glad told fine } loose { low } }"].each do |query|
+      3.times { assert_equal(*schemas.map { |schema| text_of(schema.execute(query).to_h) }) }
     end
   end
 

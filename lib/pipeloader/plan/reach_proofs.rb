@@ -27,9 +27,9 @@ module Pipeloader
     # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
     def readings(names, further, model, plain)
       read = names.map { |name| column_of(name, model) }
-      return if read.include?(nil) || read.uniq! # two readers give one object
+      return if read.include?(nil) || read.zip(names).reject { |_, name| name.end_with?("?") }.map(&:first).uniq! # one object
 
-      casts = names.zip(read).map { |name, column| cast(name, model.attribute_types.fetch(column)) }
+      casts = names.zip(read).map { |name, column| cast(name, model, column) }
       reaches = further.map { |name, asked| reach(name, asked, model, plain) }
       return if reaches.include?(nil)
 
@@ -46,7 +46,13 @@ module Pipeloader
       column if column && !plain_model.stores?(column) && Cast.known?(model.attribute_types.fetch(column))
     end
 
-    def cast(name, attribute) = name.end_with?("?") ? Cast::Truth.new(attribute) : Cast.new(attribute)
+    def cast(name, model, column)
+      attribute = model.attribute_types.fetch(column)
+      return Cast.new(attribute) unless name.end_with?("?")
+
+      enum = EnumPredicate.of(model, name)
+      enum ? Cast::Label.new(attribute, enum) : Cast::Truth.new(attribute)
+    end
 
     # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach of its columns' places
     def reach(name, asked, model, plain)

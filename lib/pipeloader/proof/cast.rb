@@ -59,5 +59,17 @@ module Pipeloader
       def of_attribute(value) = true.equal?(value)
       def call(value) = of_attribute(super)
     end
+
+    # Of an enum, as one of its predicates asks it.
+    class Label < Cast
+      # @param predicate [EnumPredicate]
+      def initialize(attribute, predicate)
+        super(attribute)
+        @predicate = predicate
+      end
+
+      def of_attribute(value) = @predicate.true_for?(value)
+      def call(value) = of_attribute(super)
+    end
   end
 end

@@ -92,7 +92,8 @@ module Pipeloader
 
         method = model.instance_method(name)
         instructions = straight(method) or return
-        make(OfModel, model, method, [instructions.steps], instructions.keywords)
+        formula = make(OfModel, model, method, [instructions.steps], instructions.keywords)
+        formula unless formula&.readers&.any? { |reader| EnumPredicate.of(model, reader) } # which asks more of a record
       end
 
       # True if a method does no more for any value that there can be.

@@ -114,8 +114,11 @@ module Pipeloader
     end
 
     # @param name [Symbol] of a method of its records
-    # @return [String, nil] the column of a reader, or of one that asks a boolean: `admin?`
+    # @return [String, nil] the column of a reader, or of a predicate: a boolean's, or an enum's
     def column_of(name)
+      enum = EnumPredicate.of(@model, name)
+      return enum.column if enum
+
       reader = reader(asked = name.to_s.delete_suffix("?").to_sym)
       column = reader.columns.first if reader.columns? && reader.columns.one?
       return column if asked == name || column.nil?
@@ -147,7 +150,7 @@ module Pipeloader
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
       known(@formulas, name) do
-        formula = Formula.of_model(@model, name) || Delegate.of_model(@model, name)
+        formula = Formula.of_model(@model, name) || Delegate.of_model(@model, name) || EnumPredicate.of(@model, name)
         formula if formula&.parameters&.empty?
       end
     end

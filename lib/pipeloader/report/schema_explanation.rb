@@ -11,8 +11,8 @@ module Pipeloader
   #
   # Which model's records a type's objects are, is told by its name, or else by an association that a field of another type gives.
   #
-  # Whatever is below a field counts by itself. Limits: fields of the query and of mutations, which are resolved once; types of other
-  # things than records.
+  # Whatever is below a field counts by itself. Limits: fields of the query and of mutations, which are resolved once; types of
+  # other things than records.
   class SchemaExplanation
     # reason: nil where it is compiled
     Told = Struct.new(:name, :reason, :location)

@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What one of an enum's predicates asks, as a Formula:
+  #
+  #     enum :status, { draft: 0, published: 1 }     # published? is true for "published"
+  class EnumPredicate < Formula
+    METHODS = ActiveRecord::Enum.const_get(:EnumMethods)
+    ASKED = "_for_database"
+    private_constant :METHODS, :ASKED
+
+    # Stands in for a record, and hears what the predicate asks of it: `status_for_database == 1`.
+    class Probe
+      attr_reader :asked, :value
+
+      def method_missing(name, ...)
+        @asked = name
+        self
+      end
+
+      def ==(other)
+        @value = other
+        false
+      end
+    end
+    private_constant :Probe
+
+    class << self
+      # @param model [Class] of records
+      # @param name [Symbol] of a method of theirs
+      # @return [EnumPredicate, nil]
+      def of(model, name)
+        return unless name.end_with?("?") && heirs_have?(model, name)
+
+        method = model.instance_method(name)
+        return unless method.owner.instance_of?(METHODS) && Provenance.active_record?(method)
+
+        method.bind_call(probe = Probe.new)
+        return unless probe.asked&.end_with?(ASKED) && read_by?(model, probe.asked)
+
+        attribute = probe.asked.name.delete_suffix(ASKED)
+        return unless enum?(model, attribute)
+
+        new(model, method, attribute, model.defined_enums.fetch(attribute), probe.value)
+      end
+
+      private
+
+      def read_by?(model, name)
+        [model, *model.descendants].each(&:define_attribute_methods).all? do |it|
+          it.method_defined?(name) && it.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+        end
+      end
+
+      def enum?(model, attribute)
+        model.columns_hash.key?(attribute) && model.defined_enums.key?(attribute) &&
+          model.attribute_types.fetch(attribute).instance_of?(ActiveRecord::Enum::EnumType)
+      end
+    end
+
+    # @return [String] that it asks
+    attr_reader :column
+
+    def initialize(model, method, attribute, labels, value)
+      super(model, method, [[attribute.to_sym]], {}, [])
+      @column = attribute
+      @labels = labels.transform_values { |it| it == value }
+    end
+
+    # @param label [String, nil] the enum's value
+    # @raise [DoesNotFit] where it is no label: the database's value would tell
+    def true_for?(label) = label.nil? ? false : @labels.fetch(label) { raise DoesNotFit }
+
+    private
+
+    def work_out(values, _arguments, _context) = true_for?(values.first)
+  end
+end
