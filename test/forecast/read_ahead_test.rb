@@ -119,6 +119,24 @@ class ReadAheadTest < PlanTest
     end
   end
 
+  # Of what a connection's own fields read nothing is known: what is read ahead of them, doesn't wait for them.
+  def test_no_more_round_trips_twice
+    counted = type("CountedConnection", GraphQL::Types::Relay::BaseConnection) do
+      edge_type COMMENT.edge_type
+      field :total_count, Integer
+      def total_count = object.items.size
+    end
+    article = type("Counting") { field :id, Integer; field :comments, counted, connection: true }
+    schemas = make(query: type("Query") { field(:articles, [article]) { argument :least, Integer, required: false }; def articles(least: 0) = Article.where(id: least..).order(:id) }, pipeloader: { forecast: true })
+    text = "{ articles { id comments(first: 2) { totalCount nodes { body } } } }"
+    counts = bursts(text, 20, schemas).map(&:size)
+    assert_equal [2] * 15, counts.last(15), counts.inspect
+    # Where there was nothing to read at first, more round trips are no reason.
+    text = "query($least: Int) { articles(least: $least) { id comments { nodes { body commenter { name } } } } }"
+    counts = bursts(text, 12, schemas) { |execution| { variables: { least: execution < 3 ? 1_000 : 0 } } }.map(&:size)
+    assert_equal counts.last(3).uniq, [counts.min(4).last], counts.inspect
+  end
+
   def test_a_single_read_is_left_as_it_is
     assert_equal [1, 1], bursts("{ article { author { name } } }").last
     assert_empty forecasts { bursts("{ article { author { name } } }") }

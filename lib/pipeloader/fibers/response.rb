@@ -15,7 +15,7 @@ module Pipeloader
 
         response = new
         begin
-          yield(response).tap { response.read_ahead&.over }
+          yield(response).tap { response.read_ahead&.over(response.trips) }
         ensure
           # None of this waits, and none of it may be left undone.
           Thread.handle_interrupt(Object => :never) { response.close }
@@ -52,6 +52,7 @@ module Pipeloader
       @leased_before = {}.compare_by_identity
       @query_caches = []
       @position = 0
+      @trips = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
     end
 
@@ -112,7 +113,13 @@ module Pipeloader
 
     def others_hold?(fiber) = @leases.each_value.any? { |lease| lease.others_inside?(fiber) }
 
-    def count(reads, statements) = @counters.count(reads, statements)
+    def count(reads, statements)
+      @trips += 1
+      @counters.count(reads, statements)
+    end
+
+    # @return [Integer] bursts that were sent so far
+    attr_reader :trips
 
     def close
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }

@@ -37,7 +37,7 @@ module Pipeloader
     def name = "#{@reflection.active_record.name}.#{@reflection.name}"
 
     # True if these records will be asked for anything.
-    def expects? = @questions.any? || (!@below.empty? && @below.values.any?(&:counts?))
+    def expects? = (@questions.any? || (!@below.empty? && @below.values.any?(&:counts?))) && !@forecasts.worthless?
 
     # @return [Array<Forecast>] of the associations that these records will be asked for
     def expected = @below.values.select(&:counts?)

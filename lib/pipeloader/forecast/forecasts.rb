@@ -7,7 +7,11 @@ module Pipeloader
     BYTES = 1_500
     # Executions between two that are observed, once an operation is well known.
     SELDOM = 1_000
-    private_constant :BYTES, :SELDOM
+    # Executions of which the round trips are remembered, and in how many of them there may be more than without forecasts.
+    MEMORY = 10
+    MORE = 2
+    NONE = [].freeze
+    private_constant :BYTES, :SELDOM, :MEMORY, :MORE, :NONE
 
     # @param query [GraphQL::Query]
     # @return [Forecasts, nil] nil where nothing is to be read ahead
@@ -28,7 +32,20 @@ module Pipeloader
       @places = {} # {place => Forecast}
       @executions = 0
       @last = nil
+      @without = nil # the most round trips of an execution in which nothing was read ahead
+      @trips = NONE # of the last ones in which something was
     end
+
+    # An execution has ended.
+    #
+    # @param trips [Integer] that it took
+    # @param ahead [Boolean] whether anything was read ahead
+    def ended(trips, ahead)
+      ahead ? @trips = [trips, *@trips].first(MEMORY) : @without = [@without, trips].compact.max
+    end
+
+    # True if what is read ahead is too little: its level waits for the rest of what it reads, as it would have for all of it.
+    def worthless? = !@without.nil? && @trips.count { |it| it > @without } >= MORE
 
     # To be called when +query+ begins to read, as often as one likes.
     #

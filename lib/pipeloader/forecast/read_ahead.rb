@@ -123,8 +123,11 @@ module Pipeloader
     end
 
     # The response has ended, and not by an exception.
-    def over
+    #
+    # @param trips [Integer] that it took
+    def over(trips)
       @tally.judge
+      @forecasts.each_value.first&.ended(trips, @tally.any?) if @forecasts.size == 1
       @observation&.learn
       return unless @tally.any? && ActiveSupport::Notifications.notifier.listening?(EVENT)
 
