@@ -15,6 +15,7 @@ module Pipeloader
     def call(plan, value)
       return if plan.connection? && !value.context.equal?(@context)
 
+      plan.check(@context) # before anything is read in vain
       root = RootValue.frame(plan, value) or return
       told(plan) { nil }
       sound(read([root]).first)
@@ -58,7 +59,7 @@ module Pipeloader
         level.zip(found) { |frame, rows| attempt(frame) { told(frame) { frame.take_own(rows.value) } } }
         level = level.reject(&:error).flat_map(&:children)
       end
-      roots
+      roots.each { |root| root.plan.come }
     end
 
     # A failure that graphql-ruby will meet is its root's alone. Nothing behind it is gone into.

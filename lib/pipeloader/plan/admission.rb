@@ -4,29 +4,32 @@ module Pipeloader
   # The `authorized?` of an object type, a Formula, as a Plan asks it for each of its rows. All have to pass: what becomes of an
   # object that doesn't is graphql-ruby's to say, and there is no plan then.
   class Admission
-    # How often objects of one type were refused, and how many were admitted, by one operation.
+    # How often there were objects of one type, and how often one of them was refused, in one operation.
     class Record
-      # A plan that gives up has read for nothing; so it is tried while it does so for few of the objects that it writes.
-      FEW = 1r / 50
+      # A plan that gives up has read for nothing; so it is tried while it seldom does.
+      SELDOM = 1r / 50
       AT_LEAST = 3
-      private_constant :FEW, :AT_LEAST
+      private_constant :SELDOM, :AT_LEAST
 
       def initialize
-        @refused = @admitted = 0
+        @times = @refused = 0
       end
 
-      def admit = @admitted += 1
+      def come = @times += 1
       def refuse = @refused += 1
-      def worthless? = @refused >= AT_LEAST && @refused > @admitted * FEW
+      def worthless? = @refused >= AT_LEAST && @refused > @times * SELDOM
     end
 
     NO_ARGUMENTS = {}.freeze
     private_constant :NO_ARGUMENTS
 
+    # @param type [Class] object type
     # @param formula [Formula] of Formula.of_guard
     # @param readings [Reach::Readings] what it asks of a row
     # @param record [Record] of the type
-    def initialize(formula, readings, record)
+    def initialize(type, formula, readings, record)
+      @type = type
+      @method = type.method(:authorized?)
       @formula = formula
       @readings = readings
       @record = record
@@ -41,15 +44,22 @@ module Pipeloader
     # @raise [DoesNotFit] where that would be code of the application's
     def check(context) = @formula.contexts.each { |value| ContextAnswer.verify(value, context) }
 
-    def worthless? = @record.worthless?
+    # True if the type has another method by now, or if it refuses too often.
+    def over? = @record.worthless? || @type.method(:authorized?) != @method
+
+    # Rows have come.
+    def come = @record.come
 
     # @param frame [Frame] of the +row+
     # @raise [DoesNotFit] where its object is refused
     def admit(row, frame, context)
-      return @record.admit if @formula.call(@readings.of(row, frame), NO_ARGUMENTS, context)
+      answer = @formula.call(@readings.of(row, frame), NO_ARGUMENTS, context)
+      return if true.equal?(answer)
 
+      raise DoesNotFit if !answer || context.schema.lazy?(answer)
+    rescue DoesNotFit
       @record.refuse
-      raise DoesNotFit
+      raise
     end
   end
 end

@@ -41,7 +41,8 @@ module Pipeloader
       raise DoesNotFit
     end
 
-    def spoiled? = @strangers.any? { |name| @came.key?(name) } || @branches.any? { |branch| branch.plan.admission&.worthless? }
+    def spoiled? = @strangers.any? { |name| @came.key?(name) } || admissions.any?(&:over?)
+    def count = admissions.each(&:come)
 
     def build(row, frame, context)
       branch = @type ? @by_name.fetch(row[@type]) : @branches.first
@@ -53,6 +54,7 @@ module Pipeloader
     private
 
     def spoilable? = true
+    def admissions = @branches.filter_map { |branch| branch.plan.admission }
 
     # Where several types follow an association in the same way, it is read once, for the rows of all of these.
     #

@@ -80,11 +80,11 @@ module Pipeloader
       @family = @models.each_value.first&.family
       @type = projection&.columns&.index(@family.column)
       @links.each { |link| @models.update(link.models) }
-      @asking = [*admission, *entries].select { |it| (Computed === it || Link === it || Admission === it) && it.asks? }.freeze
+      @asking = [*admission, *entries].select { |it| it.respond_to?(:asks?) && it.asks? }.freeze
     end
 
     # True if it asks the context for anything.
-    def asks? = @asking.any?
+    def asks? = @asking.any?(&:asks?)
 
     # @raise [DoesNotFit] where that would be code of the application's
     def check(context) = @asking.each { |entry| entry.check(context) }
@@ -96,7 +96,13 @@ module Pipeloader
     def spoilable = @spoilable ||= [*(self if spoilable?), *@links.flat_map(&:spoilable)].uniq(&:__id__).freeze
 
     # True if it has met rows that it isn't for: there will be more.
-    def spoiled? = @admission.worthless?
+    def spoiled? = @admission.over?
+
+    # Rows have come, for itself and what is below.
+    def come = spoilable.each(&:count)
+
+    # As above, for itself.
+    def count = @admission.come
 
     def model = @projection.model
 

@@ -18,7 +18,7 @@ module Pipeloader
       columns, readings = readings(formula.readers, formula.further, model, nil) if formula
       return unless readings
 
-      Selection::Guarded.new(columns, ->(all) { Admission.new(formula, readings.call(all), @operation.admissions(type)) })
+      Selection::Guarded.new(columns, ->(all) { Admission.new(type, formula, readings.call(all), @operation.admissions(type)) })
     end
 
     # @param names [Array<Symbol>] of readers of columns

@@ -18,8 +18,9 @@ module Pipeloader
       def of(method, kinds = %i[key keyreq])
         return unless method.parameters.all? { |kind, _| kinds.include?(kind) }
 
-        sequence = RubyVM::InstructionSequence.of(method)
-        new(sequence.to_a, method) if sequence
+        sequence = RubyVM::InstructionSequence.of(method) or return
+        made = new(sequence.to_a, method)
+        made unless made.anothers?(sequence)
       end
 
       # True if it's a call of an object, as `object.title` or `limit(3)` of it.
@@ -75,6 +76,9 @@ module Pipeloader
 
     # @return [Array<Array, Symbol>] [[:putself], :label_4, …]
     def steps = @sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
+
+    # True if it is the code of another method, which was made this one by `define_method`: it has another `self`.
+    def anothers?(sequence) = @sequence[9] == :method && sequence.base_label != @method.original_name.name
 
     # True if nothing is rescued, or ensured, and no loop can be left.
     def straight? = @sequence[12].empty?

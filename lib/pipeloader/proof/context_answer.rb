@@ -48,14 +48,15 @@ module Pipeloader
 
       # Of nil anything: at most it raises.
       def harmless?(found, name)
-        return Formula.callable?(name) || NilClass === found if plain?(found, SCALARS)
+        return Formula.callable?(name) || (NilClass === found && !found.respond_to?(name, true)) if plain?(found, SCALARS)
 
         record?(found) && reads_columns?(found, name)
       end
 
       def read(key, context)
         host = context.class.instance_method(:[])
-        raise DoesNotFit unless Provenance.graphql_alone?(host) && context.scoped_context.merged_context.equal?(UNSCOPED) &&
+        raise DoesNotFit unless Provenance.graphql_alone?(host) && ReturnedValue.just?(context, context.class) &&
+                                context.scoped_context.merged_context.equal?(UNSCOPED) &&
                                 context.instance_variable_get(:@provided_values).instance_of?(Hash)
 
         context[key]

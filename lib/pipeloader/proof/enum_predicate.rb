@@ -48,7 +48,7 @@ module Pipeloader
 
       def read_by?(model, name)
         [model, *model.descendants].each(&:define_attribute_methods).all? do |it|
-          it.method_defined?(name) && it.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+          Provenance.attributes?(it, name) && Provenance.active_record?(it.instance_method(:attribute_for_database))
         end
       end
 

@@ -58,10 +58,12 @@ module Pipeloader
       getlocal_WC_0 setlocal_WC_0 leave
     ].to_set.freeze
     JUMPS = %i[jump branchif branchunless branchnil].freeze
+    # Behind these an association may not be asked for, and what doesn't ask isn't read in vain.
+    BRANCHES = %i[branchif branchunless opt_case_dispatch].freeze
     LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
     READER = /\A[a-z_]\w*\??\z/
     NOTHING = {}.freeze
-    private_constant :NOTHING, :READER, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :LITERALS
+    private_constant :NOTHING, :READER, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :BRANCHES, :LITERALS
 
     @rubys = {}
 
@@ -80,8 +82,9 @@ module Pipeloader
       # @param type [Class] object type that has an `authorized?` of its own
       # @return [Formula, nil] as #of_type: what that returns of a record
       def of_guard(type)
-        bodies = Guard.bodies(type)
-        make(OfGuard, type, type.method(:authorized?), bodies) if bodies
+        bodies = Guard.bodies(type) or return
+        formula = make(OfGuard, type, type.method(:authorized?), bodies)
+        formula unless formula&.further&.any? && bodies.any? { |steps| steps.any? { |name, _| BRANCHES.include?(name) } }
       end
 
       # @param model [Class] of records
@@ -123,6 +126,7 @@ module Pipeloader
         paths = paths.flatten(1).uniq
         # An associated record that is used itself, too.
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
+        return if [*paths.flatten, *contexts.flat_map { |value| value.calls.map(&:name) }].any? { |name| refined.include?(name) }
         return if (paths.empty? && contexts.empty?) || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
         kind.new(host, method, paths, parameters, contexts)

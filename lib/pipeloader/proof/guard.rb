@@ -15,9 +15,12 @@ module Pipeloader
     CONTEXT = [[:putself], [:opt_send_without_block, { mid: :context, orig_argc: 0 }]].freeze
     # In place of what is proved by itself.
     PROVED = [:putobject, true].freeze
+    NOTHING = [].freeze
+    # That it is there is all that is asked of a value.
+    TESTED = [:branchif, :label_behind].freeze
     # Both of which a class has to have from Ruby.
     MAKING = %i[new allocate].freeze
-    private_constant :OBJECT, :CONTEXT, :PROVED, :MAKING
+    private_constant :OBJECT, :CONTEXT, :PROVED, :NOTHING, :TESTED, :MAKING
 
     # Something that isn't known; never leaves this class.
     class Unknown < StandardError; end
@@ -35,6 +38,7 @@ module Pipeloader
       @type = type
       @found = []
       @begun = []
+      @proved = {}.compare_by_identity # {what a policy has kept => [methods]}
     end
 
     def bodies
@@ -54,9 +58,10 @@ module Pipeloader
 
     # @return [Hash{Symbol => Array}] of its parameters
     def given(method, values)
-      unknown unless method.parameters.all? { |kind, name| kind == :req && name } && method.parameters.size == values.size
+      names = method.parameters.filter_map { |kind, name| name if kind == :req }
+      unknown unless names.uniq.size == values.size && method.parameters.size == values.size
 
-      method.parameters.map(&:last).zip(values).to_h
+      names.zip(values).to_h
     end
 
     # @param given [Hash{Symbol => Array}] the steps of what each parameter is
@@ -92,10 +97,20 @@ module Pipeloader
       in [[:putself], [:getlocal_WC_0, first], [:getlocal_WC_0, second], [:invokesuper, { orig_argc: 2 }, nil], *behind] if
            [first, second].map(&places) == given.values
         above = method.super_method or unknown
-        prove(above) unless Provenance.graphql?(above)
+        return [NOTHING, without_branch(behind)] if Provenance.graphql?(above)
+
+        prove(above)
         [[PROVED], behind]
       in [[:putself], *] then unknown
       else nil
+      end
+    end
+
+    # Behind graphql-ruby's own method, which says true.
+    def without_branch(steps)
+      case steps
+      in [[:dup], [:branchunless, _], [:pop], *behind] then behind
+      else [PROVED, *steps]
       end
     end
 
@@ -123,6 +138,7 @@ module Pipeloader
         in [[:getlocal_WC_0, place], [:putobject, Symbol] => key, [:opt_aref, { mid: :[], orig_argc: 1 }] => read, *behind]
           places.call(place).equal?(CONTEXT) || unknown
           values << [*CONTEXT, key, read]
+          @found << [*values.last, TESTED] # it is asked, whether or not the policy looks at it
         in [[:getlocal_WC_0, place], *behind] then values << places.call(place)
         else return [values, steps]
         end
@@ -131,12 +147,8 @@ module Pipeloader
     end
 
     def policy(path, method)
-      found = ConstantNames.of(path, method).uniq
-      unknown unless found.one? && found.first.instance_of?(Class)
-
-      policy = found.first
-      unknown unless policy.method(:new).owner.equal?(Class) && policy.method(:allocate).owner.equal?(Class)
-      policy
+      policy = ConstantNames.everywhere(path, method)
+      policy.instance_of?(Class) && MAKING.all? { |name| policy.method(name).owner.equal?(Class) } ? policy : unknown
     end
 
     # @param values [Array<Array>] the steps of what a policy is made with
@@ -159,11 +171,12 @@ module Pipeloader
     # Proves a method of a policy's.
     def asked(policy, name, kept)
       method = method_of(policy, name)
-      unknown if @begun.include?(method) # it may go on for ever
+      return if (proved = @proved[kept] ||= []).include?(method)
 
+      unknown if @begun.include?(method) # it may go on for ever
       @begun << method
       walk(method, {}) { |steps| of_policy(steps, policy, kept) }
-      @begun.pop
+      proved << @begun.pop
     end
 
     def of_policy(steps, policy, kept)

@@ -119,11 +119,10 @@ module Pipeloader
       enum = EnumPredicate.of(@model, name)
       return enum.column if enum
 
-      reader = reader(asked = name.to_s.delete_suffix("?").to_sym)
-      column = reader.columns.first if reader.columns? && reader.columns.one?
-      return column if asked == name || column.nil?
+      return one_column(name) unless name.end_with?("?")
 
-      column if @model.attribute_types[column].instance_of?(ActiveModel::Type::Boolean) && @family.members.all? { |it| generates?(it, name) }
+      column = queried(name)
+      column if @model.attribute_types[column].instance_of?(ActiveModel::Type::Boolean)
     end
 
     # What a method of its records reads, where it does no more than to make something of columns of known types.
@@ -183,15 +182,29 @@ module Pipeloader
       reader = reader(name)
       return reader.columns if reader.columns?
 
-      column = @model.attribute_aliases.fetch(asked = name.to_s.delete_suffix("?"), asked)
-      [column] if name.end_with?("?") && column?(column) && generates?(@model, name)
+      column = queried(name) if name.end_with?("?")
+      [column] if column
     end
 
-    def generates?(model, name)
-      model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+    def one_column(name)
+      reader = reader(name)
+      reader.columns.first if reader.columns? && reader.columns.one?
     end
 
-    def column?(name) = @model.columns_hash.key?(name)
+    QUERYING = %i[attribute? query_attribute query_cast_attribute _query_attribute].freeze
+    private_constant :QUERYING
+
+    # @return [String, nil] the column that `admin?` asks, by its reader
+    def queried(name)
+      asked = name.to_s.delete_suffix("?")
+      column = one_column(@model.attribute_aliases.fetch(asked, asked).to_sym) # defines the methods of attributes, too
+      column if column && @family.members.all? { |it| Provenance.attributes?(it, name) && queries?(it) }
+    end
+
+    def queries?(model)
+      known = QUERYING.select { |name| model.method_defined?(name) || model.private_method_defined?(name) }
+      known.all? { |name| Provenance.active_record?(model.instance_method(name)) }
+    end
 
     def unknown_table
       "#{@model.name} has no primary key" if @model.primary_key.nil?
@@ -209,7 +222,7 @@ module Pipeloader
     def reader_of(model, name)
       return Footprint.missing("#{model.name} has no method `#{name}`") unless model.method_defined?(name)
 
-      return attribute(model, name.to_s) if generates?(model, name)
+      return attribute(model, name.to_s) if Provenance.attributes?(model, name)
 
       owner = model.instance_method(name).owner
       return Footprint.columns(Array(model.primary_key)) if name == :id && owner.equal?(ActiveRecord::AttributeMethods::PrimaryKey)

@@ -9,7 +9,7 @@ module Pipeloader
 
     # @return [String, nil] what stands in the way; nil if it is plain
     def self.objection(type)
-      own = CLASS_METHODS.find { |name| type.respond_to?(name) && !Provenance.graphql?(type.method(name)) }
+      own = own_of_class(type).first
       return "#{type.graphql_name}: `#{own}` on #{type.method(own).owner.inspect}" if own
 
       objection_to_instances(type)
@@ -17,9 +17,14 @@ module Pipeloader
 
     # True if nothing but its `authorized?` stands in the way.
     def self.guarded?(type)
-      seen = CLASS_METHODS.select { |name| type.respond_to?(name) && !Provenance.graphql?(type.method(name)) }
-      seen == %i[authorized?] && objection_to_instances(type).nil?
+      own_of_class(type) == %i[authorized?] && type.respond_to?(:authorized?) && objection_to_instances(type).nil?
     end
+
+    # Private ones, too.
+    def self.own_of_class(type)
+      CLASS_METHODS.select { |name| type.respond_to?(name, true) && !Provenance.graphql?(type.method(name)) }
+    end
+    private_class_method :own_of_class
 
     # As above, where the record is wrapped already.
     def self.objection_to_instances(type)

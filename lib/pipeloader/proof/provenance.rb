@@ -29,6 +29,13 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def active_record?(method) = ruby?(method) || in?(method, ActiveRecord) || in?(method, ActiveModel)
 
+      # True if ActiveRecord has generated the method for an attribute of the +model+'s.
+      #
+      #: (singleton(ActiveRecord::Base), Symbol) -> bool
+      def attributes?(model, name)
+        model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+      end
+
       # True if ActiveRecord's method runs as it is: nothing but it, and our patches, is run by calling +method+.
       #
       #: (Method | UnboundMethod) -> bool

@@ -113,7 +113,7 @@ module Pipeloader
 
       # A relation that reads the same. To make it runs no code of the modules: copies of +relation+ would call `reset`.
       def unextended(relation)
-        return relation if relation.extending_values.empty?
+        return relation if just?(relation, relation.class)
 
         made = ActiveRecord::Relation.create(relation.klass, table: relation.table, predicate_builder: relation.predicate_builder,
                                                              values: relation.values.except(:extending))
