@@ -88,6 +88,7 @@ module Pipeloader
     def bytes = (@parts.size + @reasons.size) * 650
     def use(context, coerced: false) = @nodes.use(context, coerced: coerced)
     def compile = @nodes.compile
+    def come = @nodes.come
 
     # @param rows [Array<Array>] as many as have been read for one connection
     # @return [Hash] the connection

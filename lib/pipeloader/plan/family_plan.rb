@@ -42,7 +42,11 @@ module Pipeloader
     end
 
     def spoiled? = @strangers.any? { |name| @came.key?(name) } || admissions.any?(&:over?)
-    def count = admissions.each(&:come)
+
+    def come
+      admissions.each(&:come)
+      super
+    end
 
     def build(row, frame, context)
       branch = @type ? @by_name.fetch(row[@type]) : @branches.first

@@ -99,10 +99,10 @@ module Pipeloader
     def spoiled? = @admission.over?
 
     # Rows have come, for itself and what is below.
-    def come = spoilable.each(&:count)
-
-    # As above, for itself.
-    def count = @admission.come
+    def come
+      @admission&.come
+      @links.each(&:come)
+    end
 
     def model = @projection.model
 

@@ -42,11 +42,11 @@ module Pipeloader
     def databases = NONE
     def size = 1
     def use(context) = @links.each_value { |link| link.use(context) }
+    def come = @links.each_value(&:come)
     def leads_back? = false
 
     # As a FamilyPlan's.
     def spoiled? = @refused.any?
-    def count = @links.each_value { |link| link.plan.come }
 
     # As a Link's. Where it leads to isn't known beforehand.
     def asks? = true
