@@ -72,6 +72,25 @@ class ThingsTest < PlanTest
     end
   end
 
+  # One thing, and no list.
+  def test_single_things
+    MAKERS.each do |name, make|
+      [[1, "one", 2, [], nil, nil, nil], [1, nil, 2, [], nil, nil, nil], [1, :one, "x", nil, nil, nil, nil]].each do |values|
+        thing = -> { make.call(*values) }
+        schemas = schemas({ node: [Node, thing], must: [Node, thing], post: [PostType, thing] })
+        ["{ node { id title words __typename } }", "{ node { id kids { id } one { id } label } post { title id } }", "{ node { id } other: node { title many { id } scoped { id } } }"].each do |query|
+          3.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute(query).to_h }) }, "#{name} #{values} #{query}") }
+        end
+      end
+    end
+    ODD.each do |odd|
+      schemas = schemas({ node: [Node, -> { odd }] })
+      3.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute("{ node { id title } }").to_h }) }, odd.inspect) }
+    end
+    schemas = schemas({ node: [Node, -> { { id: 1, title: "one", words: 2 } }] })
+    assert_includes Pipeloader.explain(schemas.last, "{ node { id title } }").to_s, "node: compiled\n  id: compiled\n  title: compiled"
+  end
+
   Page = Struct.new(:nodes, :edges, :page_info)
   Holder = Struct.new(:page, :pages)
 

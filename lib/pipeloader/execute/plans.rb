@@ -60,16 +60,18 @@ module Pipeloader
       raise if Plans.interrupted?(e)
     end
 
-    # As #grow, for a list of other things than records, where no code is behind what is selected of them. A trace that measures
-    # fields turns this off: it would hear of a field once for all objects.
+    # As #grow, for another thing than a record, or a list of such, where no code is behind what is selected of them. A trace that
+    # measures fields turns this off: it would hear of a field once for all objects.
     #
     # @param value what a field's resolver has returned
-    # @return [Array<Hash>, nil] as #grow
+    # @return [Array<Hash>, Hash, nil] as #grow
     def grow_things(value, type, selections, node, context)
       type = TypeWrappers.nullable(type)
-      return unless type.list? && ReturnedValue.things(value, @operation.schema) && FieldTrace.of(context.query).nil?
+      things = type.list? ? value : [value]
+      return unless ReturnedValue.things(things, @operation.schema) && FieldTrace.of(context.query).nil?
 
-      write_things(value, TypeWrappers.nullable(type.of_type), selections, node, context)
+      trees = write_things(things, TypeWrappers.item(type), selections, node, context)
+      type.list? ? trees : trees.first
     rescue DoesNotFit
       nil
     end

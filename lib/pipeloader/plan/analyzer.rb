@@ -157,7 +157,7 @@ module Pipeloader
       known = once_of_field(:attribute, type, model, field) { Attribute.of(field.graphql_name, plain, model) } or return
       return Selection::Part.new([], ->(key, _) { known.under(key) }) if leaf?(field)
 
-      things = ->(key, _) { Attribute::Things.new(known.under(key), field, nodes, @operation) }
+      things = ->(key, _) { Attribute::Things.new(key, known, field, nodes, @operation) }
       Selection::Part.new([], things, nil, true) if TypeWrappers.item(field.type).kind.object?
     end
 

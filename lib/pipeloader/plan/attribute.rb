@@ -63,8 +63,8 @@ module Pipeloader
       alias inspect to_s
 
       # @param nodes [Array<GraphQL::Language::Nodes::Field>] where it is selected
-      def initialize(attribute, field, nodes, operation)
-        @key = attribute.key
+      def initialize(key, attribute, field, nodes, operation)
+        @key = key
         @attribute = attribute
         @nullable = !field.type.non_null?
         @type = TypeWrappers.item(field.type)
@@ -75,8 +75,8 @@ module Pipeloader
       end
 
       # As Plan::Leaf's.
-      def build(thing, _branch, context)
-        value = @attribute.read(thing)
+      def build(thing, frame, context)
+        value = value(thing, frame)
         return if @nullable && nil.equal?(value)
         return write([value], context).first unless @list
 
@@ -85,7 +85,24 @@ module Pipeloader
 
       private
 
+      def value(thing, _frame) = @attribute.read(thing)
+
       def write(things, context) = @operation.plans.write_things(things, @type, @selections, @node, context)
+    end
+
+    # What a record's JSON column has.
+    class Document < Things
+      # @param index [Integer] where in a row the column is
+      # @param cast [Cast] of its values
+      def initialize(key, index, cast, field, nodes, operation)
+        super(key, nil, field, nodes, operation)
+        @index = index
+        @cast = cast
+      end
+
+      private
+
+      def value(row, frame) = frame.coerced? ? row[@index] : @cast.call(row[@index])
     end
 
     # Of a Hash.
@@ -95,10 +112,10 @@ module Pipeloader
         @string = field.method_str
       end
 
-      # Without the key, nil: nothing is known of that.
+      # A nil isn't known to be there.
       def code(variable) = "#{variable}.fetch(#{@name.inspect}, nil)"
 
-      def read(hash) = hash.fetch(@name) { hash.fetch(@string) { raise DoesNotFit } }
+      def read(hash) = hash.fetch(@name) { hash.fetch(@string) { hash.default_proc && raise(DoesNotFit) } }
     end
   end
 end

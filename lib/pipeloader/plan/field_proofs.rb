@@ -28,7 +28,7 @@ module Pipeloader
       reader = PlainModel.of(model).reader(plain.reader)
       return of_field(type, field, reader.reason) if reader.reason
 
-      return leaf(type, field, reader, model) unless reader.association?
+      return document(type, field, reader, model) || leaf(type, field, reader, model) unless reader.association?
 
       reflection = PlainModel.of(model).reflection(reader.association)
       return of_field(type, field, "an heir has another `#{reader.association}`") unless reflection
@@ -104,8 +104,29 @@ module Pipeloader
       end
     end
 
+    # @return [#call, nil] of a JSON column, whose values are objects of a type of things
+    def document(type, field, reader, model)
+      column = column_of_leaf(reader)
+      json = column && model.attribute_types.fetch(column).is_a?(ActiveRecord::Type::Json)
+      item = TypeWrappers.item(field.type)
+      return unless json && item.kind.object? && !PlainModel.of(model).stores?(column)
+      return if @operation.schema.respond_to?(:execute_next) # which asks a Hash for a method
+
+      cast = Cast.new(model.attribute_types.fetch(column))
+      lambda do |nodes|
+        reason = too_deep(below(nodes)) || selection(item, below(nodes), Hash).reason
+        next of_field(type, field, reason) if reason
+
+        Selection::Part.new([column], lambda do |key, columns|
+          Attribute::Document.new(key, columns.index(column), cast, field, nodes, @operation)
+        end, nil, true)
+      end
+    end
+
+    def column_of_leaf(reader) = (reader.columns.first if reader.columns? && reader.columns.one?)
+
     def leaf(type, field, reader, model)
-      column = reader.columns.first if reader.columns? && reader.columns.one?
+      column = column_of_leaf(reader)
       reason = column ? Coercion.objection(field.type) : "`#{PlainField.of(type, field).reader}` isn't one column"
       reason ||= "the readers of its store accessors write `#{column}`" if PlainModel.of(model).stores?(column)
       return of_field(type, field, reason) if reason

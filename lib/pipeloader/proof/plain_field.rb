@@ -95,8 +95,8 @@ module Pipeloader
       !(model <= Hash) && model.public_method_defined?(name) && model.instance_method(name).parameters.empty?
     end
 
-    # True if a value of a Hash is all that the Interpreter looks for.
-    def reads_entry? = bare? && !of_type?
+    # True if a value of a Hash is all that the Interpreter looks for, and nil where there is none.
+    def reads_entry? = bare? && !of_type? && fallback(@field).equal?(fallback(SAMPLE))
 
     # True if its resolver method is the object type's.
     def of_type? = @type.public_method_defined?(@field.resolver_method)
@@ -111,6 +111,8 @@ module Pipeloader
     end
 
     private
+
+    def fallback(field) = field.instance_variable_get(:@fallback_value)
 
     def resolver_method = (@type.instance_method(@field.resolver_method) if @type&.method_defined?(@field.resolver_method))
 
