@@ -322,6 +322,20 @@ module Fuzz
     end
   end
 
+  feature "Hash without code", 1, only: :interpreter do
+    field do |t, m|
+      next if t.field?("facts") || t.field?("document")
+
+      name = "#{m.name}Facts"
+      known = [["color", "String"], ["size", "Integer"], ["list", "[Integer]"], ["label", "String"]]
+      world.sections[:declared] << "class Types::#{name} < Types::BaseObject\n#{known.map { |it, type| "  field :#{it}, #{type}#{", null: false" if chance(0.05)}\n" }.join}end"
+      facts = Type.new(name, Node.new(nil))
+      known.each { |it, _| facts.fields << Type::Field.new(name: it, arguments: [], feature: "Hash without code") }
+      t.field("facts", "Types::#{name}", body: "{ label: #{string(m)}, size: #{integer(m)}, #{pick(["color: nil", "\"color\" => \"x\"", "list: [1]"])} }", target: facts)
+      t.field("document", "Types::#{name}", options: ", method: :settings", target: facts) if m.columns.any? { |it| it.name.to_s == "settings" }
+    end
+  end
+
   feature "list of Structs", 1 do
     field do |t, m|
       next if t.field?("structs")
