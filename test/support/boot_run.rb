@@ -55,9 +55,10 @@ module BootRun
 
       private
 
-      # (Record is a model of the application's. A class ClassMethods is more than ActiveSupport can bear.)
+      # (Record is a model of the application's. A class ClassMethods is more than ActiveSupport can bear, one called Rails more than
+      # graphql-ruby.)
       def each(&)
-        (all - hosts - %w[Record ClassMethods]).each(&)
+        (all - hosts - %w[Record ClassMethods Rails]).each(&)
         Object.autoload(:Record, File.expand_path("boot_record.rb", __dir__))
       end
 
