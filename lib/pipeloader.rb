@@ -101,7 +101,7 @@ module Pipeloader
     def explain(schema, query, **options) = Explanation.of(schema, query, **options)
 
     # Says of each field of a schema's object types whether it can be compiled, and where the code is that keeps it from that;
-    # nothing is executed. See docs/plans.md.
+    # no query is executed. See docs/plans.md.
     #
     #     puts Pipeloader.explain_schema(AppSchema)
     #

@@ -120,7 +120,7 @@ class ReadAheadTest < PlanTest
   end
 
   # Of what a connection's own fields read nothing is known: what is read ahead of them, doesn't wait for them.
-  def test_no_more_round_trips_twice
+  def test_no_more_round_trips_for_long
     counted = type("CountedConnection", GraphQL::Types::Relay::BaseConnection) do
       edge_type COMMENT.edge_type
       field :total_count, Integer
@@ -129,12 +129,12 @@ class ReadAheadTest < PlanTest
     article = type("Counting") { field :id, Integer; field :comments, counted, connection: true }
     schemas = make(query: type("Query") { field(:articles, [article]) { argument :least, Integer, required: false }; def articles(least: 0) = Article.where(id: least..).order(:id) }, pipeloader: { forecast: true })
     text = "{ articles { id comments(first: 2) { totalCount nodes { body } } } }"
-    counts = bursts(text, 20, schemas).map(&:size)
+    counts = bursts(text, 25, schemas).map(&:size)
     assert_equal [2] * 15, counts.last(15), counts.inspect
     # Where there was nothing to read at first, more round trips are no reason.
     text = "query($least: Int) { articles(least: $least) { id comments { nodes { body commenter { name } } } } }"
-    counts = bursts(text, 12, schemas) { |execution| { variables: { least: execution < 3 ? 1_000 : 0 } } }.map(&:size)
-    assert_equal counts.last(3).uniq, [counts.min(4).last], counts.inspect
+    counts = bursts(text, 24, schemas) { |execution| { variables: { least: execution < 3 ? 1_000 : 0 } } }.map(&:size)
+    assert_equal [3] * 3, counts.last(3), counts.inspect
   end
 
   def test_a_single_read_is_left_as_it_is

@@ -41,7 +41,7 @@ class GuardsTest < PlanTest
 
   class Base < Schemas::Base; end
 
-  module Scoped
+  module GuardPolicies
     class DocPolicy
       attr_reader :user, :doc
       alias who user
@@ -103,29 +103,29 @@ class GuardsTest < PlanTest
     swapped: ["super(context, object) && object.score > 0", false],
     context: ["context[:viewer].admin?", true],
     viewer: ["object.owner_id == context[:viewer]&.id || context[:viewer].admin", true],
-    policy: ["Scoped::DocPolicy.new(context[:viewer], object).show?", true],
-    by_super_and_policy: ["super && Scoped::DocPolicy.new(context[:viewer], object).show?", true],
-    whole_name: ["::GuardsTest::Scoped::DocPolicy.new(context[:viewer], object).title?", true],
-    swapped_policy: ["Scoped::SwappedPolicy.new(object, context[:viewer]).show?", true],
-    wrong_policy: ["Scoped::SwappedPolicy.new(context[:viewer], object).show?.nil? || true", false],
-    attr_reader_of_another_name: ["Scoped::DocPolicy.new(context[:viewer], object).called?", true],
+    policy: ["GuardPolicies::DocPolicy.new(context[:viewer], object).show?", true],
+    by_super_and_policy: ["super && GuardPolicies::DocPolicy.new(context[:viewer], object).show?", true],
+    whole_name: ["::GuardsTest::GuardPolicies::DocPolicy.new(context[:viewer], object).title?", true],
+    swapped_policy: ["GuardPolicies::SwappedPolicy.new(object, context[:viewer]).show?", true],
+    wrong_policy: ["GuardPolicies::SwappedPolicy.new(context[:viewer], object).show?.nil? || true", false],
+    attr_reader_of_another_name: ["GuardPolicies::DocPolicy.new(context[:viewer], object).called?", true],
     association: ["object.owner&.name != context[:nobody]", true],
     association_by_super: ["super && object.owner&.name != context[:nobody]", true],
     association_behind_a_branch: ["object.score > 0 || object.owner&.name", false],
     truthy: ["object.title", true],
     not_a_column: ["object.low? || true", false],
-    policy_that_asks_a_method: ["Scoped::DocPolicy.new(context[:viewer], object).low? || true", false],
-    policy_that_counts: ["Scoped::CountingPolicy.new(context[:viewer], object).show?", false],
-    policy_made_otherwise: ["Scoped::MadePolicy.new(context[:viewer], object).show?", false],
-    policy_without_end: ["object.score > 0 || Scoped::DocPolicy.new(context[:viewer], object).loop?", false],
-    policy_with_parameters: ["Scoped::DocPolicy.new(context[:viewer], object).given?", false],
-    policy_sent: ["Scoped::DocPolicy.new(context[:viewer], object).sent?", false],
-    policy_with_variables: ["Scoped::DocPolicy.new(context[:viewer], object).variable?", false],
-    policy_that_changes: ["Scoped::DocPolicy.new(context[:viewer], object).assigned?", false],
-    policy_with_less: ["Scoped::DocPolicy.new(context[:viewer], object).unset?", false],
+    policy_that_asks_a_method: ["GuardPolicies::DocPolicy.new(context[:viewer], object).low? || true", false],
+    policy_that_counts: ["GuardPolicies::CountingPolicy.new(context[:viewer], object).show?", false],
+    policy_made_otherwise: ["GuardPolicies::MadePolicy.new(context[:viewer], object).show?", false],
+    policy_without_end: ["object.score > 0 || GuardPolicies::DocPolicy.new(context[:viewer], object).loop?", false],
+    policy_with_parameters: ["GuardPolicies::DocPolicy.new(context[:viewer], object).given?", false],
+    policy_sent: ["GuardPolicies::DocPolicy.new(context[:viewer], object).sent?", false],
+    policy_with_variables: ["GuardPolicies::DocPolicy.new(context[:viewer], object).variable?", false],
+    policy_that_changes: ["GuardPolicies::DocPolicy.new(context[:viewer], object).assigned?", false],
+    policy_with_less: ["GuardPolicies::DocPolicy.new(context[:viewer], object).unset?", false],
     no_policy: ["Struct.new(:viewer, :object).new(context[:viewer], object).object", false],
     unknown_policy: ["object.score > 0 || NoPolicy.new(context[:viewer], object).show?", false],
-    missing_policy_method: ["object.score > 0 || Scoped::DocPolicy.new(context[:viewer], object).nope?", false],
+    missing_policy_method: ["object.score > 0 || GuardPolicies::DocPolicy.new(context[:viewer], object).nope?", false],
     itself: ["!object.nil?", false],
     helper: ["fine?(object)", false],
     variable: ["doc = object; doc.score > 0", false],
@@ -179,7 +179,7 @@ class GuardsTest < PlanTest
   {
     nobody: ["context[:viewer]", -> { {} }], few: ["object.score > 6", -> { {} }], one: ["object.id != 9", -> { {} }],
     not_the_owner: ["object.owner_id == context[:viewer]&.id", -> { { viewer: Person.find(2) } }],
-    not_for: ["Scoped::DocPolicy.new(context[:viewer], object).show? && context[:viewer]&.admin", -> { { viewer: Person.find(2) } }],
+    not_for: ["GuardPolicies::DocPolicy.new(context[:viewer], object).show? && context[:viewer]&.admin", -> { { viewer: Person.find(2) } }],
     raising: ["object.score.fdiv(object.id - 5) && 1 / (object.id - 5)", -> { {} }], no_viewer: ["context[:viewer].admin?", -> { {} }],
     another_thing: ["object.owner_id == context[:viewer].id", -> { { viewer: Struct.new(:id).new(2) } }],
     execution_error: ["context[:no].nil? || object.id", -> { { no: 1 } }]
@@ -256,7 +256,7 @@ class GuardsTest < PlanTest
 
   # Code that stands in a block sees the constants around that block, and not those of the type.
   module Around
-    class NearPolicy < Scoped::DocPolicy
+    class NearPolicy < GuardPolicies::DocPolicy
       def show? = !@doc.is_a?(Report)
     end
 
@@ -267,7 +267,7 @@ class GuardsTest < PlanTest
     end
   end
 
-  class NearPolicy < Scoped::DocPolicy; end
+  class NearPolicy < GuardPolicies::DocPolicy; end
 
   def test_policy_of_another_scope
     of = type("Near", Base) { include Around::Guarding; field :id, Integer }
@@ -323,9 +323,9 @@ class GuardsTest < PlanTest
     end
   end
 
-  class ForwardingPolicy < Scoped::DocPolicy
+  class ForwardingPolicy < GuardPolicies::DocPolicy
     def show? = true
-    define_method(:low?, &Scoped::DocPolicy.new(nil, Doc.new(score: 1)).method(:title?))
+    define_method(:low?, &GuardPolicies::DocPolicy.new(nil, Doc.new(score: 1)).method(:title?))
   end
 
   class FirstPolicy
@@ -364,7 +364,7 @@ class GuardsTest < PlanTest
   end
 
   # A policy each of whose methods asks the next one twice.
-  class DeepPolicy < Scoped::DocPolicy
+  class DeepPolicy < GuardPolicies::DocPolicy
     def show? = m1 || m2
     (1..24).each { |n| class_eval("def m#{n} = m#{n + 1} || m#{n + 1}", __FILE__, __LINE__) }
     def m25 = @doc.score > 0

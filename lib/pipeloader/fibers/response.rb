@@ -15,7 +15,7 @@ module Pipeloader
 
         response = new
         begin
-          yield(response).tap { response.read_ahead&.over(response.trips) }
+          yield(response).tap { response.read_ahead&.over(response) }
         ensure
           # None of this waits, and none of it may be left undone.
           Thread.handle_interrupt(Object => :never) { response.close }
@@ -45,6 +45,7 @@ module Pipeloader
       @thread = Thread.current
       queries = Fiber[:__graphql_current_multiplex]&.queries || []
       @counters = Counters.of(queries)
+      @several = queries.size > 1
       @one_by_one = queries.size > 1 && queries.grep(GraphQL::Query).any?(&:mutation?)
       @transactions = {}.compare_by_identity # {adapter => how many were open before}
       @locked = []
@@ -55,6 +56,9 @@ module Pipeloader
       @trips = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
     end
+
+    # True for a multiplex of several queries.
+    def several? = @several
 
     # True for a multiplex with a mutation in it: queries behind it see what it has written, those before it don't.
     def one_by_one? = @one_by_one

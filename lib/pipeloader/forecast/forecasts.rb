@@ -9,7 +9,7 @@ module Pipeloader
     SELDOM = 1_000
     # Executions of which the round trips are remembered, and in how many of them there may be more than without forecasts.
     MEMORY = 10
-    MORE = 2
+    MORE = 8
     NONE = [].freeze
     private_constant :BYTES, :SELDOM, :MEMORY, :MORE, :NONE
 
@@ -32,8 +32,8 @@ module Pipeloader
       @places = {} # {place => Forecast}
       @executions = 0
       @last = nil
-      @without = nil # the most round trips of an execution in which nothing was read ahead
-      @trips = NONE # of the last ones in which something was
+      @without = NONE # round trips of the last executions in which nothing was read ahead
+      @trips = NONE # and of those in which something was
     end
 
     # An execution has ended.
@@ -41,11 +41,11 @@ module Pipeloader
     # @param trips [Integer] that it took
     # @param ahead [Boolean] whether anything was read ahead
     def ended(trips, ahead)
-      ahead ? @trips = [trips, *@trips].first(MEMORY) : @without = [@without, trips].compact.max
+      ahead ? @trips = [trips, *@trips].first(MEMORY) : @without = [trips, *@without].first(MEMORY)
     end
 
     # True if what is read ahead is too little: its level waits for the rest of what it reads, as it would have for all of it.
-    def worthless? = !@without.nil? && @trips.count { |it| it > @without } >= MORE
+    def worthless? = @without.any? && @trips.size >= MORE && @trips.count { |it| it > @without.max } >= MORE
 
     # To be called when +query+ begins to read, as often as one likes.
     #

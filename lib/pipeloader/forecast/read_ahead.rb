@@ -124,10 +124,10 @@ module Pipeloader
 
     # The response has ended, and not by an exception.
     #
-    # @param trips [Integer] that it took
-    def over(trips)
+    # @param response [Response]
+    def over(response)
       @tally.judge
-      @forecasts.each_value.first&.ended(trips, @tally.any?) if @forecasts.size == 1
+      @forecasts.each_value.first&.ended(response.trips, @tally.any?) if @forecasts.size == 1 && !response.several?
       @observation&.learn
       return unless @tally.any? && ActiveSupport::Notifications.notifier.listening?(EVENT)
 

@@ -48,10 +48,6 @@ module Pipeloader
     # As a FamilyPlan's.
     def spoiled? = @refused.any?
 
-    # As a Link's. Where it leads to isn't known beforehand.
-    def asks? = true
-    def check(context) = @links.each_value { |link| link.check(context) }
-
     # @param rows [Array<Array>] of owners
     # @return [Hash{String => Class}] the classes that these name
     # @raise [DoesNotFit]

@@ -20,35 +20,23 @@ module Pipeloader
         end
       end
 
-      # As #of, where it's the same in whichever module of its file the code may stand: in a block it sees the constants around.
+      # What it is wherever the code may stand: in a block a method sees the constants around that, and doesn't tell.
       #
-      # @return [Object, nil]
-      def everywhere(path, method)
-        found = homes(method).filter_map { |home| under(home, path) }.uniq(&:__id__)
-        found.first if found.one?
-      rescue StandardError, ScriptError # where one is loaded
+      # @return [Object, nil] nil where modules of this process have several of the first name
+      def everywhere(path)
+        path = path.without(:"")
+        homes = ObjectSpace.each_object(Module).select { |it| it.const_defined?(path.first, false) }
+        path.drop(1).inject(homes.first.const_get(path.first, false)) { |host, name| inside(host, name) } if homes.one?
+      rescue StandardError, ScriptError # where it is loaded
         nil
       end
 
       private
 
-      OPENED = /\b(?:class|module)\s+(?:::)?([A-Z][\w:]*)/
-      NAME = Module.instance_method(:name)
-      private_constant :OPENED, :NAME
-
-      # @return [Array<Module>]
-      def homes(method)
-        opened = File.read(method.source_location.first).scan(OPENED).flat_map { |(path)| path.split("::").last }.to_set
-        named = ObjectSpace.each_object(Module).select { |it| opened.include?(NAME.bind_call(it).to_s[/\w+\z/]) }
-        [*named, *method.owner.ancestors, *scopes(method), Object]
-      end
-
-      def under(home, path)
-        home = Object if path.first == :""
-        first, *others = path.without(:"")
-        others.inject(home.const_get(first)) { |host, name| host.const_get(name, false) } if home.const_defined?(first)
-      rescue NameError # the code would raise it, too
-        nil
+      # As `Host::NAME` is looked for: not at top level.
+      def inside(host, name)
+        home = (host.ancestors - Object.ancestors).find { |it| it.const_defined?(name, false) }
+        home&.const_get(name, false)
       end
 
       # @return [Array<Module>] those in whose bodies the method stands, from the inside, as far as their names tell

@@ -41,7 +41,7 @@ module Pipeloader
         attribute = probe.asked.name.delete_suffix(ASKED)
         return unless enum?(model, attribute)
 
-        new(model, method, attribute, model.defined_enums.fetch(attribute), probe.value)
+        new(model, method, attribute, probe.value)
       end
 
       private
@@ -53,23 +53,27 @@ module Pipeloader
       end
 
       def enum?(model, attribute)
-        model.columns_hash.key?(attribute) && model.defined_enums.key?(attribute) &&
-          model.attribute_types.fetch(attribute).instance_of?(ActiveRecord::Enum::EnumType)
+        return false unless model.columns_hash.key?(attribute) && model.defined_enums.key?(attribute)
+
+        type = model.attribute_types.fetch(attribute)
+        type.instance_of?(ActiveRecord::Enum::EnumType) && Cast.known?(type.subtype)
       end
     end
 
     # @return [String] that it asks
     attr_reader :column
 
-    def initialize(model, method, attribute, labels, value)
+    # @param value what the database has where the predicate is true
+    def initialize(model, method, attribute, value)
       super(model, method, [[attribute.to_sym]], {}, [])
       @column = attribute
-      @labels = labels.transform_values { |it| it == value }
+      type = model.attribute_types.fetch(attribute)
+      @labels = [nil, *model.defined_enums.fetch(attribute).keys].to_h { |label| [label, type.serialize(label) == value] }
     end
 
     # @param label [String, nil] the enum's value
     # @raise [DoesNotFit] where it is no label: the database's value would tell
-    def true_for?(label) = label.nil? ? false : @labels.fetch(label) { raise DoesNotFit }
+    def true_for?(label) = @labels.fetch(label) { raise DoesNotFit }
 
     private
 

@@ -53,7 +53,7 @@ module Pipeloader
     # A method of the type, and those of its ancestors that it calls by `super`.
     def prove(method)
       given = given(method, [OBJECT, CONTEXT])
-      walk(method.unbind, given) { |steps, places| by_super(steps, method, given, places) || by_policy(steps, method, places) }
+      walk(method.unbind, given) { |steps, places| by_super(steps, method, given, places) || by_policy(steps, places) }
     end
 
     # @return [Hash{Symbol => Array}] of its parameters
@@ -115,7 +115,7 @@ module Pipeloader
     end
 
     # @return [Array(Array, Array), nil] nil where no constant is asked for
-    def by_policy(steps, method, places)
+    def by_policy(steps, places)
       path, behind = Bytecode.constant(steps)
       return unless path
 
@@ -123,7 +123,7 @@ module Pipeloader
       case behind
       in [[_, { mid: :new, orig_argc: } => made], [_, { mid: name, orig_argc: 0 } => call], *behind] if
            orig_argc == values.size && [made, call].all? { |it| Bytecode.on_object?(it) && !it.key?(:kw_arg) }
-        policy = policy(path, method)
+        policy = policy(path)
         asked(policy, name, kept(policy.instance_method(:initialize), values))
         [[PROVED], behind]
       else unknown
@@ -146,8 +146,8 @@ module Pipeloader
       end
     end
 
-    def policy(path, method)
-      policy = ConstantNames.everywhere(path, method)
+    def policy(path)
+      policy = ConstantNames.everywhere(path)
       policy.instance_of?(Class) && MAKING.all? { |name| policy.method(name).owner.equal?(Class) } ? policy : unknown
     end
 

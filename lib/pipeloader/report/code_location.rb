@@ -17,7 +17,7 @@ module Pipeloader
 
       private
 
-      def of_resolver(field) = (field.resolver.instance_method(field.resolver.resolver_method) if field.resolver)
+      def of_resolver(field) = (field.resolver.instance_method(:resolve) if field.resolver&.method_defined?(:resolve))
 
       def of_type(type, field) = (type.instance_method(field.resolver_method) if type.method_defined?(field.resolver_method))
 

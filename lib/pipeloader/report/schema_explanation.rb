@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Says of each field of a schema's object types whether a plan can write it, and what keeps it from that. Nothing is executed.
+  # Says of each field of a schema's object types whether a plan can write it, and what keeps it from that. No query is executed.
   #
   #     Post: 11 of 12 fields
   #       excerpt: by graphql-ruby (resolver method `excerpt` on Types::Post), app/graphql/types/post.rb:12
@@ -27,6 +27,8 @@ module Pipeloader
 
       @schema = schema
       @given = models.to_h { |type, model| [type.is_a?(String) ? type : type.graphql_name, model] }
+      stranger = models.each_value.find { |model| !(model.is_a?(Class) && model < ActiveRecord::Base) }
+      raise ArgumentError, "#{stranger.inspect} is no model" if stranger
     end
 
     # As a Hash, for tools.
@@ -89,7 +91,7 @@ module Pipeloader
       queue = known.to_a
       until queue.empty?
         type, model = queue.shift
-        type.fields.each_value do |field|
+        type.all_field_definitions.each do |field|
           below, found = led_to(type, field, model)
           queue << [below, known[below] = found] if found && !known.key?(below) && object_types.include?(below)
         end
@@ -102,7 +104,7 @@ module Pipeloader
       below = field.type.unwrap
       below = below.node_type if ConnectionSelection.connection?(below)
       reflection = model.reflect_on_association(PlainField.of(type, field).reader)
-      [below, reflection.klass] if reflection && !reflection.polymorphic?
+      [below, reflection.klass] if reflection && !reflection.polymorphic? && PlainModel.objection_to_target(reflection).nil?
     end
 
     # @return [Hash{Class => Array<Told>}]
@@ -110,21 +112,27 @@ module Pipeloader
 
     # Yields while a response is built, as plans are made then.
     def in_response(&work)
-      found = nil
+      found = error = nil
       query = Class.new(GraphQL::Schema::Object) do
         graphql_name "Query"
         field :work, GraphQL::Types::Boolean
-        define_method(:work) { !(found = work.call).nil? }
+        define_method(:work) do
+          found = work.call
+          true
+        rescue StandardError => e
+          error = e
+          false
+        end
       end
       Class.new(GraphQL::Schema) do
         query(query)
         use(Pipeloader)
       end.execute("{ work }")
-      found
+      error ? raise(error) : found
     end
 
     def fields_of(type, model)
-      fields = type.fields.values
+      fields = type.all_field_definitions.uniq(&:graphql_name)
       selected = fields.filter_map { |field| selected(field) }
       reasons = selected.empty? ? {} : reasons(type, model, selected)
       fields.map { |field| told_of(type, field, model, reasons) }
@@ -145,6 +153,8 @@ module Pipeloader
       stands = analyzer.selection(type, [GraphQL::Language::Nodes::Field.new(name: "__typename")], model).reason
       found = analyzer.selection(type, document.definitions.first.selections, model)
       found.fields.transform_values { |field| field.reason || stands }
+    rescue ActiveRecord::ActiveRecordError => e # of a model without a table
+      selected.to_h { |field| [field[/\w+/], e.message.lines.first.chomp] }
     end
 
     # @return [String, nil] the field, as a document selects it; nil where it takes what isn't known
