@@ -68,7 +68,7 @@ module Pipeloader
     def grow_things(value, type, selections, node, context)
       type = TypeWrappers.nullable(type)
       things = type.list? ? value : [value]
-      return unless ReturnedValue.things(things, @operation.schema) && FieldTrace.of(context.query).nil?
+      return if ActiveRecord::Base === value || ReturnedValue.things(things, @operation.schema).nil? || FieldTrace.of(context.query)
 
       trees = write_things(things, TypeWrappers.item(type), selections, node, context)
       type.list? ? trees : trees.first
