@@ -68,8 +68,8 @@ module Pipeloader
     def grow_things(value, type, selections, node, context)
       type = TypeWrappers.nullable(type)
       things = type.list? ? value : [value]
-      return if ActiveRecord::Base === value || ReturnedValue.things(things,
-                                                                     @operation.schema).nil? || FieldTrace.of(context.query)
+      return if ActiveRecord::Base === value || ReturnedValue.things(things, @operation.schema).nil?
+      return if FieldTrace.of(context.query)
 
       trees = write_things(things, TypeWrappers.item(type), selections, node, context)
       type.list? ? trees : trees.first

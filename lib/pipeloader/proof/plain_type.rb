@@ -20,9 +20,9 @@ module Pipeloader
       own_of_class(type) == %i[authorized?] && type.respond_to?(:authorized?) && objection_to_instances(type).nil?
     end
 
-    # Private ones, too.
+    # A private `authorized?`, too: graphql-ruby itself has made `new` protected.
     def self.own_of_class(type)
-      CLASS_METHODS.select { |name| type.respond_to?(name, true) && !Provenance.graphql?(type.method(name)) }
+      CLASS_METHODS.select { |name| type.respond_to?(name, name == :authorized?) && !Provenance.graphql?(type.method(name)) }
     end
     private_class_method :own_of_class
 
