@@ -3,6 +3,11 @@
 module Pipeloader
   # What a constant may stand for in the code of a singleton method.
   module ConstantNames
+    # Some modules stand for others, and warn of whoever asks them.
+    DEFINED = Module.instance_method(:const_defined?)
+    GET = Module.instance_method(:const_get)
+    private_constant :DEFINED, :GET
+
     class << self
       # In the body of `class A::B` the constants of A aren't found, and a method doesn't tell how that began: so each that there
       # may be.
@@ -25,8 +30,8 @@ module Pipeloader
       # @return [Object, nil] nil where modules of this process have several of the first name
       def everywhere(path)
         path = path.without(:"")
-        homes = ObjectSpace.each_object(Module).select { |it| it.const_defined?(path.first, false) }
-        path.drop(1).inject(homes.first.const_get(path.first, false)) { |host, name| inside(host, name) } if homes.one?
+        homes = ObjectSpace.each_object(Module).select { |it| DEFINED.bind_call(it, path.first, false) }
+        path.drop(1).inject(GET.bind_call(homes.first, path.first, false)) { |host, name| inside(host, name) } if homes.one?
       rescue StandardError, ScriptError # where it is loaded
         nil
       end
@@ -35,8 +40,8 @@ module Pipeloader
 
       # As `Host::NAME` is looked for: not at top level.
       def inside(host, name)
-        home = (host.ancestors - Object.ancestors).find { |it| it.const_defined?(name, false) }
-        home&.const_get(name, false)
+        home = (host.ancestors - Object.ancestors).find { |it| DEFINED.bind_call(it, name, false) }
+        GET.bind_call(home, name, false) if home
       end
 
       # @return [Array<Module>] those in whose bodies the method stands, from the inside, as far as their names tell
