@@ -72,6 +72,21 @@ class ThingsTest < PlanTest
     end
   end
 
+  # Of a name that several types have, who asks decides which it is.
+  def test_types_of_one_name
+    first, second = %w[a b].map { |who| type("Twin") { field :title, String; define_singleton_method(:visible?) { |context| super(context) && context[:who] == who } } }
+    query = type("Query") do
+      field :first, first
+      field :second, second
+      def first = { title: "first" }
+      def second = { title: "second" }
+    end
+    schemas = make(query: query)
+    ["{ first { ...T } } fragment T on Twin { title }", "{ first { ... on Twin { title } __typename } }", "{ __schema { queryType { name } } __type(name: \"Twin\") { name kind ...I } } fragment I on __Type { fields { name } }"].each do |text|
+      3.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute(text, context: { who: "a" }).to_h }) }, text) }
+    end
+  end
+
   # One thing, and no list.
   def test_single_things
     MAKERS.each do |name, make|

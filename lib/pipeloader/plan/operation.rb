@@ -196,6 +196,8 @@ module Pipeloader
 
     def of_type?(type, name)
       type.graphql_name == name || (condition = @schema.get_type(name)) && possible_types(condition).include?(type)
+    rescue GraphQL::Schema::DuplicateNamesError # who asks decides which
+      raise DoesNotFit
     end
   end
 end

@@ -6,7 +6,7 @@ module Pipeloader
     CLASS = Kernel.instance_method(:class)
     # Methods that graphql-ruby calls on any thing.
     OWN = %i[class respond_to? public_send].freeze
-    NO_THINGS = [NilClass, GraphQL::Error, GraphQL::Execution::Interpreter::RawValue].freeze
+    NO_THINGS = [NilClass, Module, GraphQL::Error, GraphQL::Execution::Interpreter::RawValue].freeze
     NAME = Module.instance_method(:name)
     private_constant :CLASS, :OWN, :NO_THINGS, :NAME
 
