@@ -22,7 +22,12 @@ module Bench
     def seed(connection) = raise(NotImplementedError)
 
     # Requires or makes the models and types.
-    def define = raise(NotImplementedError)
+    def define
+      require "active_record"
+      require "graphql"
+      require "graphql/schema" # before GraphQL::Schema::Object
+      require_relative "datasets/#{@name}/schema"
+    end
 
     def query_type = types.fetch("Query")
     def mutation_type = types["Mutation"]

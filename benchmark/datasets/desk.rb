@@ -4,13 +4,6 @@ module Bench
   module Datasets
     # Tickets of a support desk, of which each object is shown to those whom a policy admits.
     class Desk < Dataset
-      def define
-        require "active_record"
-        require "graphql"
-        require "graphql/schema" # before GraphQL::Schema::Object
-        require_relative "desk/schema"
-      end
-
       def models_module = ::Desk
 
       # Who asks: an agent.

@@ -4,13 +4,6 @@ module Bench
   module Datasets
     # What people did to articles, photos and one another.
     class Feed < Dataset
-      def define
-        require "active_record"
-        require "graphql"
-        require "graphql/schema" # before GraphQL::Schema::Object
-        require_relative "feed/schema"
-      end
-
       def models_module = ::Feed
       def model(type) = (super unless type < GraphQL::Schema::Union)
 

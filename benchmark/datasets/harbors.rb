@@ -4,13 +4,6 @@ module Bench
   module Datasets
     # Ferry connections between harbors, run by operators.
     class Harbors < Dataset
-      def define
-        require "active_record"
-        require "graphql"
-        require "graphql/schema" # before GraphQL::Schema::Object
-        require_relative "harbors/schema"
-      end
-
       def models_module = ::Harbors
 
       def roots = { "connections" => "FROM connections WHERE is_enabled ORDER BY name LIMIT %<limit>d" }

@@ -4,13 +4,6 @@ module Bench
   module Datasets
     # Items in items in items, each with a value that is read from another table.
     class Nesting < Dataset
-      def define
-        require "active_record"
-        require "graphql"
-        require "graphql/schema" # before GraphQL::Schema::Object
-        require_relative "nesting/schema"
-      end
-
       def models_module = ::Nesting
       def roots = { "items" => "FROM items WHERE parent_id IS NULL ORDER BY id LIMIT %<limit>d" }
 

@@ -156,7 +156,12 @@ module Pipeloader
     def wanted = [@link, @owners.map(&:key)]
 
     # @param root [Frame] with a row for each owner
-    def write(root) = @owners.zip(root.rows) { |owner, row| put(owner, row, root) }
+    def write(root)
+      @link.check(context)
+      @owners.zip(root.rows) { |owner, row| put(owner, row, root) }
+    rescue DoesNotFit
+      nil # graphql-ruby is to do them all
+    end
 
     def context = @object_lists.runtime.context
 
@@ -172,7 +177,6 @@ module Pipeloader
     private
 
     def put(owner, row, root)
-      @link.check(context)
       @object_lists.write(owner, @link.key, @link.build(row, root, context))
     rescue DoesNotFit
       nil # graphql-ruby is to do it

@@ -30,6 +30,7 @@ module Pipeloader
     def below(wanted)
       alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # one association under several names
       roots = alike.transform_values { |some| Frame.of(Plan.new(nil, some.map(&:first)), some.first.last.zip, coerced: true) }
+      roots.each_value { |root| root.plan.check(@context) }
       read(roots.values)
       wanted.map { |link, keys| roots[[link.lookup, link.plan, keys]] }
     end
@@ -49,7 +50,6 @@ module Pipeloader
     #
     # @return [Array<Frame>] the same
     def read(roots)
-      roots.each { |root| root.plan.check(@context) }
       roots.each { |root| root.plan.use(@context, coerced: root.coerced?) }
       level = roots.flat_map(&:children)
       until level.empty?

@@ -32,6 +32,9 @@ module Pipeloader
     # What it has read before anybody has asked for it; nil if nothing. See the forecast room.
     attr_accessor :read_ahead
 
+    # @return [Integer] bursts that were sent so far
+    attr_reader :trips
+
     # Query caches that exist when the response begins, one per connection pool.
     attr_reader :query_caches
 
@@ -46,7 +49,7 @@ module Pipeloader
       queries = Fiber[:__graphql_current_multiplex]&.queries || []
       @counters = Counters.of(queries)
       @several = queries.size > 1
-      @one_by_one = queries.size > 1 && queries.grep(GraphQL::Query).any?(&:mutation?)
+      @one_by_one = @several && queries.grep(GraphQL::Query).any?(&:mutation?)
       @transactions = {}.compare_by_identity # {adapter => how many were open before}
       @locked = []
       @leases = {}.compare_by_identity # {pool => ConnectionLease}
@@ -121,9 +124,6 @@ module Pipeloader
       @trips += 1
       @counters.count(reads, statements)
     end
-
-    # @return [Integer] bursts that were sent so far
-    attr_reader :trips
 
     def close
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }

@@ -5,7 +5,7 @@ module Pipeloader
   # object that doesn't is graphql-ruby's to say, and there is no plan then.
   class Admission
     # How often there were objects of one type, and how often one of them was refused, in one operation.
-    class Record
+    class History
       # A plan that gives up has read for nothing; so it is tried while it seldom does.
       SELDOM = 1r / 50
       AT_LEAST = 3
@@ -20,45 +20,40 @@ module Pipeloader
       def worthless? = @refused >= AT_LEAST && @refused > @times * SELDOM
     end
 
-    NO_ARGUMENTS = {}.freeze
-    private_constant :NO_ARGUMENTS
-
     # @param type [Class] object type
     # @param formula [Formula] of Formula.of_guard
     # @param readings [Reach::Readings] what it asks of a row
-    # @param record [Record] of the type
-    def initialize(type, formula, readings, record)
+    # @param history [History] of the type
+    def initialize(type, formula, readings, history)
       @type = type
       @method = type.method(:authorized?)
       @formula = formula
       @readings = readings
-      @record = record
+      @history = history
     end
 
     # @return [Array<Reach>] that it has
     def reaches = @readings.reaches
 
-    # True if it asks the context for anything.
+    # As a Plan's.
     def asks? = @formula.contexts.any?
-
-    # @raise [DoesNotFit] where that would be code of the application's
-    def check(context) = @formula.contexts.each { |value| ContextAnswer.verify(value, context) }
+    def check(context) = ContextAnswer.verify_all(@formula.contexts, context)
 
     # True if the type has another method by now, or if it refuses too often.
-    def over? = @record.worthless? || @type.method(:authorized?) != @method
+    def over? = @history.worthless? || @type.method(:authorized?) != @method
 
     # Rows have come.
-    def come = @record.come
+    def come = @history.come
 
     # @param frame [Frame] of the +row+
     # @raise [DoesNotFit] where its object is refused
     def admit(row, frame, context)
-      answer = @formula.call(@readings.of(row, frame), NO_ARGUMENTS, context)
+      answer = @formula.call(@readings.of(row, frame), context)
       return if true.equal?(answer)
 
       raise DoesNotFit if !answer || context.schema.lazy?(answer)
     rescue DoesNotFit
-      @record.refuse
+      @history.refuse
       raise
     end
   end

@@ -106,7 +106,7 @@ module Pipeloader
 
     # @return [#call, nil] of a JSON column, whose values are objects of a type of things
     def document(type, field, reader, model)
-      column = column_of_leaf(reader)
+      column = reader.column
       json = column && model.attribute_types.fetch(column).is_a?(ActiveRecord::Type::Json)
       item = TypeWrappers.item(field.type)
       return unless json && item.kind.object? && !PlainModel.of(model).stores?(column)
@@ -123,10 +123,8 @@ module Pipeloader
       end
     end
 
-    def column_of_leaf(reader) = (reader.columns.first if reader.columns? && reader.columns.one?)
-
     def leaf(type, field, reader, model)
-      column = column_of_leaf(reader)
+      column = reader.column
       reason = column ? Coercion.objection(field.type) : "`#{PlainField.of(type, field).reader}` isn't one column"
       reason ||= "the readers of its store accessors write `#{column}`" if PlainModel.of(model).stores?(column)
       return of_field(type, field, reason) if reason

@@ -38,14 +38,14 @@ module Pipeloader
       end
 
       def asks? = formula.contexts.any?
-      def check(context) = formula.contexts.each { |value| ContextAnswer.verify(value, context) }
+      def check(context) = ContextAnswer.verify_all(formula.contexts, context)
 
       private
 
       # given: FieldArguments, if it has any
       def of_attributes(attributes, context)
         arguments = given ? given.of(context) : NO_ARGUMENTS
-        coercion.of_attribute(formula.call(attributes, arguments, context), context)
+        coercion.of_attribute(formula.call(attributes, context, arguments), context)
       end
     end
 

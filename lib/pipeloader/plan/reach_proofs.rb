@@ -27,7 +27,8 @@ module Pipeloader
     # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
     def readings(names, further, model, plain)
       read = names.map { |name| column_of(name, model) }
-      return if read.include?(nil) || read.zip(names).reject { |_, name| name.end_with?("?") }.map(&:first).uniq! # one object
+      shown = read.zip(names).filter_map { |column, name| column unless name.end_with?("?") }
+      return if read.include?(nil) || shown.uniq! # two readers of a column give one object, two predicates don't
 
       casts = names.zip(read).map { |name, column| cast(name, model, column) }
       reaches = further.map { |name, asked| reach(name, asked, model, plain) }

@@ -3,7 +3,7 @@
 module Pipeloader
   # What a constant may stand for in the code of a singleton method.
   module ConstantNames
-    # Some modules stand for others, and warn of whoever asks them.
+    # Called past the module's own: a proxy of ActiveSupport's for a deprecated constant warns when it is asked.
     DEFINED = Module.instance_method(:const_defined?)
     GET = Module.instance_method(:const_get)
     private_constant :DEFINED, :GET

@@ -21,7 +21,11 @@ module Pipeloader
         plain?(found, CONDITIONS) || record?(found) ? found : raise(DoesNotFit)
       end
 
+      # @param values [Array<ContextValue>]
       # @raise [DoesNotFit] where code of the application's would run
+      def verify_all(values, context) = values.each { |value| verify(value, context) }
+
+      # As above, one.
       def verify(value, context)
         found = walk(value, context) { return } # it raises, and that is all
         raise DoesNotFit unless plain?(found, SCALARS) || (value.truth? && record?(found))

@@ -17,6 +17,9 @@ module Pipeloader
     # @return [Array<String>] columns of the record's own table
     attr_reader :columns
 
+    # @return [String, nil] the column, where it reads just one
+    def column = (@columns.first if columns? && @columns.one?)
+
     # @return [Symbol, nil] its name
     attr_reader :association
 

@@ -262,11 +262,11 @@ module Pipeloader
     end
 
     # @param values [Array] what the readers would return, and for each association a Struct of that, or nil
+    # @param context [GraphQL::Query::Context, nil] that was checked
     # @param arguments [Hash{Symbol => Object}] of the method
-    # @param context [GraphQL::Query::Context, nil] of which it is verified what is there (ContextAnswer)
     # @return what the method returns
     # @raise [DoesNotFit] if it raises anything
-    def call(values, arguments = NOTHING, context = nil)
+    def call(values, context = nil, arguments = NOTHING)
       work_out(values, arguments, context)
     rescue StandardError => e
       raise Coercion.verdict(e) { work_out(values, arguments, context) }

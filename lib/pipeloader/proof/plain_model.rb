@@ -119,7 +119,7 @@ module Pipeloader
       enum = EnumPredicate.of(@model, name)
       return enum.column if enum
 
-      return one_column(name) unless name.end_with?("?")
+      return reader(name).column unless name.end_with?("?")
 
       column = queried(name)
       column if @model.attribute_types[column].instance_of?(ActiveModel::Type::Boolean)
@@ -186,18 +186,13 @@ module Pipeloader
       [column] if column
     end
 
-    def one_column(name)
-      reader = reader(name)
-      reader.columns.first if reader.columns? && reader.columns.one?
-    end
-
     QUERYING = %i[attribute? query_attribute query_cast_attribute _query_attribute].freeze
     private_constant :QUERYING
 
     # @return [String, nil] the column that `admin?` asks, by its reader
     def queried(name)
       asked = name.to_s.delete_suffix("?")
-      column = one_column(@model.attribute_aliases.fetch(asked, asked).to_sym) # defines the methods of attributes, too
+      column = reader(@model.attribute_aliases.fetch(asked, asked).to_sym).column # defines the methods of attributes, too
       column if column && @family.members.all? { |it| Provenance.attributes?(it, name) && queries?(it) }
     end
 
