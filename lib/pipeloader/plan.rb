@@ -8,6 +8,7 @@
 require "pipeloader/plan/operation"
 require "pipeloader/plan/kept_operations"
 require "pipeloader/plan/link"
+require "pipeloader/plan/page_link"
 require "pipeloader/plan/polymorphic_link"
 require "pipeloader/plan/calculation"
 require "pipeloader/plan/reach"

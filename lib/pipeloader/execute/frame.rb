@@ -19,21 +19,25 @@ module Pipeloader
 
     alias inspect to_s
 
+    # @return [Hash{String => Integer}, nil] how many a root's connection has, by the key of a ConnectionPlan::Total
+    attr_reader :counts
+
     # The root's.
     #
     # @param coerced [Boolean] whether the values are as records' readers give them, and not as they came from the database
-    def self.of(plan, rows, coerced:, range: nil)
-      new(plan, nil, nil, coerced: coerced, range: range).tap { |it| it.take([rows]) }
+    def self.of(plan, rows, coerced:, range: nil, counts: nil)
+      new(plan, nil, nil, coerced: coerced, range: range, counts: counts).tap { |it| it.take([rows]) }
     end
 
     # @param link [Link, nil] by which the records come to their +owners+, a Frame
-    def initialize(plan, link, owners, coerced: false, range: nil)
+    def initialize(plan, link, owners, coerced: false, range: nil, counts: nil)
       @plan = plan
       @link = link
       @owners = owners
       @root = owners ? owners.root : self
       @coerced = coerced
       @range = range
+      @counts = counts
     end
 
     def coerced? = @coerced

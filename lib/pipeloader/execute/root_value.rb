@@ -44,8 +44,10 @@ module Pipeloader
         return if items.nil? || connection.instance_variable_get(:@nodes) || !narrows?(plan, items) || !PageLookup.whole?(items)
 
         range = PageRange.of { connection }
-        rows = plan.asker.read { read(plan, items.offset(range.offset).limit(range.limit(plan.peeks?))) }
-        Frame.of(plan, rows, coerced: false, range: range)
+        page = -> { plan.asker.read { read(plan, items.offset(range.offset).limit(range.limit(plan.peeks?))) } }
+        totals = plan.totals.map { |total| -> { total.count(connection.items) } }
+        rows, *counts = ResolverFiber.current.side_by_side([page, *totals], &:call)
+        Frame.of(plan, rows, coerced: false, range: range, counts: plan.totals.map(&:key).zip(counts).to_h)
       end
 
       # @return [ActiveRecord::Relation, nil] what isn't read yet

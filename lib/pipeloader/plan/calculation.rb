@@ -20,8 +20,9 @@ module Pipeloader
     # It brings no objects.
     def fields = NONE
 
-    def build(row, frame, context)
-      @coercion.call(@lookup.answer(frame.below(self).of(row[@index])), context)
-    end
+    def build(row, frame, context) = @coercion.call(answer(row, frame), context)
+
+    # @return what ActiveRecord would return, before the column's type makes it a value
+    def answer(row, frame) = @lookup.answer(frame.below(self).of(row[@index]))
   end
 end

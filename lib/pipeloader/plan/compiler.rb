@@ -77,7 +77,7 @@ module Pipeloader
     end
 
     def as_ever(entry, row, frame)
-      entry.plan.compile if entry.instance_of?(Link)
+      entry.plan.compile if [Link, PageLink].include?(entry.class)
       "#{value(entry)}.build(#{row}, #{frame}, context)"
     end
 

@@ -67,13 +67,23 @@ module Pipeloader
     end
 
     def entry(type, key, nodes)
-      named(type, key, nodes, ConnectionSelection::CONNECTION) do |reader, field|
+      total(type, key, nodes) || named(type, key, nodes, ConnectionSelection::CONNECTION) do |reader, field|
         case reader
         when :edges then edges(key, field, nodes)
         when :nodes then nodes(key, field, nodes)
         when :page_info then info(key, field, nodes)
         end
       end
+    end
+
+    # @return [ConnectionPlan::Total, nil] nil where the field is anything else
+    def total(type, key, nodes)
+      field = definition_of(type, nodes) or return
+      plain = PlainField.of(type, field)
+      return unless (chain = plain.chain) && ConnectionPlan::Total.of?(chain)
+      return unless Coercion.objection(field.type).nil? && objection_on_next(plain).nil?
+
+      ConnectionPlan::Total.new(key, plain, chain.calls.last, Coercion.new(field.type))
     end
 
     # @yield [Symbol, GraphQL::Schema::Field] what is called of the connection, or of the edge
@@ -142,16 +152,6 @@ module Pipeloader
     end
 
     def selected_below(type, nodes) = selected(type, below(nodes))
-
-    # @return [Hash, String] what the block has proved for each, or the first reason
-    def all_of(pairs)
-      pairs.to_h do |key, nodes|
-        proved = yield(key, nodes)
-        return proved if proved.is_a?(String)
-
-        [key, proved]
-      end
-    end
 
     # @return [Class, String] of the objects that +field+ returns
     def object_type(field, list:, guarded: false)

@@ -1,13 +1,13 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # A Plan for a Relay connection of which nothing is selected but what graphql-ruby's own types say: its nodes' plan, and what
-  # is written around them.
+  # A Plan for a Relay connection of which nothing is selected but what graphql-ruby's own types say, and how many there are: its
+  # nodes' plan, and what is written around them.
   #
-  #     { comments(first: 3) { edges { cursor node { body } } pageInfo { hasNextPage } } }
+  #     { comments(first: 3) { totalCount edges { cursor node { body } } pageInfo { hasNextPage } } }
   class ConnectionPlan < Plan
-    # One connection's rows, as its fields ask for them.
-    Content = Struct.new(:all, :frame) do
+    # One connection's rows, as its fields ask for them, and what its Totals have counted, by key.
+    Content = Struct.new(:all, :frame, :counts) do
       def rows = @rows ||= range.shown(all)
       def has_next_page = all.size > rows.size
       def has_previous_page = range.offset.positive?
@@ -42,6 +42,23 @@ module Pipeloader
       def build(content, context) = facts.to_h { |fact| [fact.key, fact.build(content, context)] }
     end
 
+    # How many there are on all pages: `def total_count = object.items.size`.
+    #
+    # plain: PlainField of it. question: the Chain::Call that counts
+    Total = Struct.new(:key, :plain, :question, :coercion) do
+      # True if +chain+ does no more than to count a connection's items.
+      def self.of?(chain)
+        chain.reader == :items && chain.calls.size == 2 && %i[size count].include?(chain.calls.last.name) &&
+          chain.calls.last.alone?
+      end
+
+      def build(content, context) = coercion.of_attribute(content.counts.fetch(key), context)
+
+      # @param items [ActiveRecord::Relation]
+      # @return [Integer]
+      def count(items) = plain.asker(false).read { question.on(items) }
+    end
+
     Fact = Struct.new(:key, :name, :coercion) do
       def build(content, context) = coercion.call(content.public_send(name), context)
     end
@@ -57,8 +74,11 @@ module Pipeloader
     # @return [Hash{String => String, nil}] why some of its fields are graphql-ruby's, by key in the response
     attr_reader :reasons
 
+    # @return [Array<Total>]
+    attr_reader :totals
+
     # @param nodes [Plan]
-    # @param entries [Array<Edges, Nodes, Info, Plan::Constant>] in the order of the response
+    # @param entries [Array<Edges, Nodes, Info, Total, Plan::Constant>] in the order of the response
     def initialize(nodes, entries, fields, reasons = {})
       @nodes = nodes
       @projection = nodes.projection
@@ -66,6 +86,7 @@ module Pipeloader
       @models = nodes.models
       @spoilable = nodes.spoilable
       @parts = entries.freeze
+      @totals = entries.grep(Total).freeze
       @fields = fields
       @asker = Asker.new(fields.find { |field| TypeWrappers.nullable(field.type).list? })
       @reasons = reasons
@@ -84,16 +105,17 @@ module Pipeloader
     def check(context) = @nodes.check(context)
     def takes?(_connection) = true
 
-    def size = @nodes.size
+    def size = @nodes.size + @totals.size
     def bytes = (@parts.size + @reasons.size) * 650
     def use(context, coerced: false) = @nodes.use(context, coerced: coerced)
     def compile = @nodes.compile
     def come = @nodes.come
 
     # @param rows [Array<Array>] as many as have been read for one connection
+    # @param counts [Hash{String => Integer}] of its Totals, by key
     # @return [Hash] the connection
-    def list(rows, frame, context)
-      content = Content.new(rows, frame)
+    def list(rows, frame, context, counts = frame.counts)
+      content = Content.new(rows, frame, counts)
       @parts.to_h { |part| [part.key, part.build(content, context)] }
     end
   end

@@ -87,15 +87,16 @@ module Pipeloader
       ->(nodes) { yield(FieldArguments.new(field, nodes.first, method)) }
     end
 
+    # @param field [GraphQL::Schema::Field] whose arguments the +chain+ is given
     # @return [Part, #call, nil]
-    def calculation(plain, reflection, chain)
+    def calculation(plain, reflection, chain, field = plain.field)
       return unless postgresql?(reflection.klass)
 
       projection = Projection.of(reflection.klass, [])
       return unless narrows?(CalculationLookup.new(reflection, projection, chain, nil))
 
       plan = Plan.new(projection, [])
-      with_arguments(plain.field, chain) do |given|
+      with_arguments(field, chain) do |given|
         lookup = CalculationLookup.new(reflection, projection, chain, given)
         coercion = Coercion.new(plain.field.type, lookup.value_type)
         Selection::Part.new([lookup.owners_key], lambda do |key, columns|
@@ -138,16 +139,32 @@ module Pipeloader
     def connection(type, field, reflection, chain)
       return of_field(type, field, "`scope_items` of its nodes") unless PlainField.of(type, field).unscoped?
 
-      item, model, chain = field.type.unwrap, reflection.klass, PageLookup.chain(chain)
+      item, model, paged = field.type.unwrap, reflection.klass, PageLookup.chain(chain)
       lambda do |nodes|
         next of_field(type, field, "it is read from its end") if PageLookup::Arguments.backwards?(nodes.first)
 
         page = plan_below(item, nodes, model)
         next page if page.is_a?(String)
 
-        given = PageLookup::Arguments.new(field, nodes.first, chain, model, page.peeks?)
-        linked(type, field, reflection, PageLookup.new(reflection, page.projection, chain, given), page)
+        given = PageLookup::Arguments.new(field, nodes.first, paged, model, page.peeks?)
+        lookup = PageLookup.new(reflection, page.projection, paged, given)
+        counts = all_of(page.totals) { |total| total_of_owners(total, reflection, chain, field, nodes) }
+        next of_field(type, field, counts) if counts.is_a?(String)
+
+        linked(type, field, reflection, lookup, page) do |key, columns, index|
+          calculations = counts.map { |total, part| part.entry.call(total.key, columns) }
+          PageLink.new(key, PlainField.of(type, field), reflection, lookup, index, page, calculations)
+        end
       end
+    end
+
+    # @param chain [Chain] of the connection's +field+
+    # @return [Part, String]
+    def total_of_owners(total, reflection, chain, field, nodes)
+      asked = Chain.new([*chain.calls, total.question], chain.parameters)
+      part = calculation(total.plain, reflection, asked, field)
+      part = part.call(nodes) if part.is_a?(Proc)
+      part || "`#{total.question.name}` of `#{reflection.name}` can't be asked for many owners"
     end
   end
 end

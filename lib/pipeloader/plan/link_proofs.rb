@@ -26,15 +26,16 @@ module Pipeloader
       end
     end
 
-    def linked(type, field, reflection, lookup, plan)
+    # @yieldreturn [Link] of a key, its owners' columns, and the place of their key among these
+    def linked(type, field, reflection, lookup, plan, &made)
       reason = objection_to_inverse(reflection, plan)
       reason ||= "the scope of `#{reflection.name}` leaves no columns out" unless narrows?(lookup)
       return of_field(type, field, reason) if reason
 
       plain = PlainField.of(type, field)
-      Selection::Part.new([lookup.owners_key], lambda do |key, columns|
-        Link.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, nullable: !field.type.non_null?)
-      end, nil, plan.asks?).asking(lookup.contexts)
+      made ||= ->(key, _, index) { Link.new(key, plain, reflection, lookup, index, plan, nullable: !field.type.non_null?) }
+      entry = ->(key, columns) { made.call(key, columns, columns.index(lookup.owners_key)) }
+      Selection::Part.new([lookup.owners_key], entry, nil, plan.asks?).asking(lookup.contexts)
     end
 
     def objection_to_link(type, field, reflection, many)

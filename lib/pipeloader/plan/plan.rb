@@ -132,7 +132,10 @@ module Pipeloader
     def bytes = 2_000 + (@entries.size * 650) + (@links.size * 1_000)
 
     # @return [Array<Link, PolymorphicLink>] associations as often as they are selected
-    def linking = @entries.select { |entry| Link === entry || PolymorphicLink === entry } + @reaches
+    def linking
+      links = @entries.select { |entry| Link === entry || PolymorphicLink === entry }
+      links + links.grep(PageLink).flat_map(&:calculations) + @reaches
+    end
 
     # How many values it has, with all that is below.
     def size = @size ||= @entries.size + linking.sum { |link| link.size - 1 }

@@ -22,6 +22,16 @@ module Pipeloader
       known.fetch(field) { known[field] = yield }
     end
 
+    # @return [Hash, String] what the block has proved for each, by what it is proved for, or the first reason
+    def all_of(all)
+      all.to_h do |key, nodes|
+        proved = yield(key, nodes)
+        return proved if proved.is_a?(String)
+
+        [key, proved]
+      end
+    end
+
     # Applies a +proof+ to a field's nodes. Where the same is selected, and nothing is given, it's the same object: an
     # association under a thousand names has one plan, and is read once.
     #

@@ -133,7 +133,8 @@ module Pipeloader
 
     # Of a Relay connection's fields, of which at least the nodes are plain.
     class OfConnection < Selection
-      # @param entries [Hash{String => Edges, Nodes, Info, Plan::Constant, String}] by key; a String says why graphql-ruby does it
+      # @param entries [Hash{String => Edges, Nodes, Info, Total, Plan::Constant, String}] by key; a String says why graphql-ruby
+      #   does it
       # @param nodes [Plan]
       # @param brings [Array<GraphQL::Schema::Field>] as ConnectionPlan's
       def initialize(operation, model, entries, nodes, brings)
@@ -147,11 +148,14 @@ module Pipeloader
 
       def make_plan = ConnectionPlan.new(@nodes, @fields.each_value.map(&:entry), @brings)
 
-      # The name of its type is graphql-ruby's, too.
+      # The name of its type is graphql-ruby's, too, and so is a number, beside fields that may ask for the same.
       def make_partial
-        left, done = @fields.partition { |_, field| field.is_a?(Opaque) || field.entry.is_a?(Plan::Constant) }.map(&:to_h)
-        ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, left.transform_values(&:reason))
+        left, done = @fields.partition { |_, field| field.is_a?(Opaque) || LEFT.include?(field.entry.class) }.map(&:to_h)
+        ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, @reason ? left.transform_values(&:reason) : {})
       end
+
+      LEFT = [Plan::Constant, ConnectionPlan::Total].freeze
+      private_constant :LEFT
     end
   end
 end
