@@ -48,6 +48,7 @@ class ReachesTest < PlanTest
     delegate :name, to: :author, prefix: :sure
     delegate :age, :rate, to: :editor, allow_nil: true
     delegate :loud, to: :author, allow_nil: true
+    def loud_title = title.upcase
     def self_made(...) = author.name(...)
   end
 
@@ -83,7 +84,8 @@ class ReachesTest < PlanTest
     itself: ["object.author ? object.author.name : nil", false],
     between: ["object.author&.boss ? object.author.boss.name : nil", false],
     variable: ["author = object.author; author ? author.name : nil", false],
-    loud: ["object.author&.loud", false],
+    loud: ["object.author&.loud", true],
+    itself_loud: ["[object.loud_title, object.title, object.author&.boss&.loud].inspect", true],
     predicate: ["object.author&.hidden?.to_s", true],
     enum: ["object.author&.mood.to_s", true],
     enumerated: ["[object.author&.glad?, object.author&.high_rank?].inspect", true],
@@ -115,10 +117,10 @@ class ReachesTest < PlanTest
   METHODS.each do |name, (_, plain)|
     define_method(:"test_#{name}") do
       2.times do
-        query = "{ posts { id #{name} } }"
+        query = "{ posts { id #{name.to_s.camelize(:lower)} } }"
         answer = plain ? assert_plan(query) : assert_aside(query, model: Post, errors: :any)
-        assert(answer["data"]["posts"].any? { |it| it[name.to_s] }) if plain
-        beside = "{ all { opaque #{name} id } array { #{name} } }"
+        assert(answer["data"]["posts"].any? { |it| it[name.to_s.camelize(:lower)] }) if plain
+        beside = "{ all { opaque #{name.to_s.camelize(:lower)} id } array { #{name.to_s.camelize(:lower)} } }"
         assert_equal(*pair.map { |schema| text_of(outcome { schema.execute(beside).to_h }) })
       end
     end
@@ -128,6 +130,7 @@ class ReachesTest < PlanTest
   def test_predicates
     of = type("Moody") do
       field :glad, GraphQL::Types::Boolean, method: :glad?
+      field :hidden, GraphQL::Types::Boolean, method: :hidden?
       field :high, GraphQL::Types::Boolean, method: :top_rank?
       field :fine, GraphQL::Types::Boolean, method: :fine?
       field :told, String
@@ -138,9 +141,9 @@ class ReachesTest < PlanTest
     loose = Class.new(ActiveRecord::Base) { self.table_name = "reach_people"; self.inheritance_column = nil; def self.name = "Loose"; enum(:rank, { low: 0, high: 1 }, validate: true, suffix: true) }
     schemas = schemas({ people: [[of], -> { Person.order(:id) }], array: [[of], -> { Person.order(:id).to_a.each { |it| it.mood = "sad" if it.id == 4 } }],
                         loose: [[type("Loose") { field :low, GraphQL::Types::Boolean, method: :low_rank? }], -> { loose.order(:id).to_a.each { |it| it.rank = "neither" if it.id == 3 } }] })
-    assert_plan "{ people { glad high told } }", schemas
+    assert_plan "{ people { glad high told hidden } }", schemas
     assert_aside "{ people { fine } }", schemas, model: Person
-    ["{ people { opaque glad high told } array { glad high told } }", "{ array { opaque glad told fine } loose { low } }"].each do |query|
+    ["{ people { opaque glad hidden high told } array { glad high told hidden } }", "{ array { opaque glad told fine hidden } loose { low } }"].each do |query|
       3.times { assert_equal(*schemas.map { |schema| text_of(schema.execute(query).to_h) }) }
     end
   end
@@ -159,7 +162,7 @@ class ReachesTest < PlanTest
     assert_plan "{ posts { authorName sureName age rate byDelegate } }"
     assert_plan "{ all { authorName age byDelegate } }"
     assert_aside "{ all { sureName } }", model: Post, errors: true
-    assert_aside "{ posts { loudly } }", model: Post
+    assert_plan "{ posts { loudly } }"
     assert_aside "{ posts { selfMade } }", model: Post
     assert_aside "{ posts { opaque authorName sureName } }", model: Post
   end

@@ -19,12 +19,21 @@ class FormulasTest < PlanTest
   SQL
   connection.close
 
+  FORMULA_LABELS = { "opened" => "Open", "shut" => "Shut" }.freeze
+  FORMULA_NAME = "none"
+  FORMULA_LEAST = 3
+  FORMULA_CHANGING = %w[a b]
+  FORMULA_TWICE = "here"
+  module Elsewhere
+    FORMULA_TWICE = "there"
+  end
+
   # Nobody uses it, but who knows.
   module Refined
     refine(String) { def swapcase = "refined" }
   end
 
-  class Loud < ActiveModel::Type::String
+  class Upper < ActiveModel::Type::String
     def deserialize(value) = super&.upcase
   end
 
@@ -32,9 +41,13 @@ class FormulasTest < PlanTest
     def described = name.to_s.strip
   end
 
+  module Loud
+    def loud(text) = text.to_s.upcase
+  end
+
   class Thing < ActiveRecord::Base
     self.table_name = "formula_things"
-    attribute :own, Loud.new
+    attribute :own, Upper.new
     alias_attribute :title, :name
     enum :status, { opened: "open", shut: "shut", gone: "gone" }
     scope :named, -> { where.not(name: nil) }
@@ -44,6 +57,9 @@ class FormulasTest < PlanTest
     def aliased = title.to_s.upcase
     def number = id * 2
     def described_twice = described + described
+    def endless = id.zero? ? endless : nil
+    def helped = wrapped(name, 1 + id)
+    def changing_helper = changed_name.to_s
     def remembered = @remembered ||= name.to_s
     def own_reader = nick.to_s.strip
     def nick = super&.downcase
@@ -53,7 +69,9 @@ class FormulasTest < PlanTest
     def changing = (self.name = "changed")
     def given(more = 1) = name.to_s * more
     def hidden_one = name.to_s.strip
-    private :hidden_one
+    def wrapped(text, times) = "<#{text}>" * times
+    def changed_name = (self.name = "changed")
+    private :hidden_one, :wrapped, :changed_name
     def who = self.class.name + name.to_s
     def constant = "constant"
     def state = "#{status} #{opened?}"
@@ -93,6 +111,14 @@ class FormulasTest < PlanTest
     array_of_a_column: [Integer, -> { object.year.to_s.size }],
     symbol: [MOOD, -> { object.hidden ? :happy : "sad" }],
     alias: [String, -> { object.title.to_s.reverse }],
+    model_methods: [String, -> { object.described_twice.strip }],
+    helper: [String, -> { object.name.to_s + helper }],
+    helpers: [String, -> { "#{shown(object.name)} #{first_of(object.email, 3)}" }],
+    helper_of_a_module: [String, -> { loud(object.title) if object.year }],
+    of_the_type: [String, -> { self.label.upcase }],
+    literal: [String, -> { "constant" }],
+    frozen_constant: [String, -> { [FORMULA_LABELS.fetch(object.status.to_s, FORMULA_NAME), FORMULA_LEAST].inspect }],
+    model_method: [String, -> { "#{object.described.strip} #{object.line} #{object.name}" }],
     regexp: [BOOLEAN, -> { object.email =~ /\A\w+@/ ? true : object.email.to_s.match?(/none/i) }],
     json: [JSON_TYPE, -> { { "size" => object.name.to_s.size, "of" => [object.year] } }],
     unicode: [String, -> { object.name.to_s.chars.last(3).join.capitalize }],
@@ -124,8 +150,20 @@ class FormulasTest < PlanTest
     variable: [String, -> { @seen = object.name.to_s }],
     variable_read: [String, -> { object.name.to_s + @seen.to_s }],
     constant: [String, -> { object.name.to_s + GLOBAL.calls.to_s }],
+    changing_constant: [String, -> { object.name.to_s + FORMULA_CHANGING.size.to_s }],
+    constant_of_two: [String, -> { object.name.to_s + FORMULA_TWICE }],
+    helper_that_keeps: [String, -> { object.name.to_s + keeping }],
+    helper_of_itself: [String, -> { object.name.to_s + itself_given(self) }],
+    helper_of_the_object: [String, -> { itself_given(object) }],
+    helper_of_the_context: [String, -> { itself_given(context) + object.name.to_s }],
+    helper_with_a_keyword: [String, -> { named(text: object.name) }],
+    helper_with_any: [String, -> { rest(object.name, 1) }],
+    helper_with_a_block: [String, -> { yielding { object.name } }],
+    helper_that_calls_itself: [String, -> { around(object.name.to_s) }],
+    helper_sent: [String, -> { __send__(:helper) + object.name.to_s }],
+    format: [String, -> { format("%s", object.name) }],
+    own_object_in_a_list: [String, -> { [self, object.name].size.to_s + helper }],
     global: [String, -> { object.name.to_s + $PROGRAM_NAME[0, 0] }],
-    self_call: [String, -> { object.name.to_s + helper }],
     block: [String, -> { object.name.to_s.gsub(/a/) { "b" } }],
     to_proc: [[String], -> { object.name.to_s.chars.map(&:dup) }],
     to_proc_of_another: [[String], -> { object.name.to_s.chars.map(&object.method(:id)) }],
@@ -159,11 +197,8 @@ class FormulasTest < PlanTest
     changes: [String, -> { object.name_changed?.to_s }],
     question: [String, -> { object.name?.to_s }],
     index: [String, -> { object[:name].to_s }],
-    model_method: [String, -> { object.described.strip }],
-    of_the_type: [String, -> { self.label.upcase }],
     assigns: [String, -> { object.name = "x" }],
     arguments: [String, ->(of = 2) { object.name.to_s[0, of] }],
-    no_column: [String, -> { "constant" }],
     own_type: [String, -> { object.own.to_s.strip }],
     json: [String, -> { object.options.to_s }],
     array: [String, -> { object.tags.to_s }],
@@ -183,7 +218,16 @@ class FormulasTest < PlanTest
       field :name, String
       field :it, type, null: null, **options
       define_method(:it, &body)
+      include Loud
       def helper = ""
+      def shown(text) = text.to_s.strip.presence || "none"
+      def first_of(text, size) = shown(text)[0, size]
+      def keeping = @kept = "kept"
+      def itself_given(it) = it.class.name.to_s
+      def named(text:) = text.to_s
+      def rest(*all) = all.size.to_s
+      def yielding = yield.to_s
+      def around(text) = text.size > 100 ? around(text) : text.to_s
       def label = "the type's"
     end
     schemas({ things: [[thing], -> { Thing.order(:id) }], one: [thing, -> { Thing.find(1) }] }, &ALIKE)
@@ -256,8 +300,8 @@ class FormulasTest < PlanTest
   end
 
   # Methods of the model's, called by the field or by a resolver method.
-  { plain: %i[line aliased number described], fail: %i[hidden_one nowhere changing],
-    opaque: %i[described_twice remembered own_reader nick counted of_an_index of_an_attribute given who constant state] }.each do |kind, names|
+  { plain: %i[line aliased number described described_twice constant helped], fail: %i[hidden_one nowhere changing],
+    opaque: %i[remembered own_reader nick counted of_an_index of_an_attribute given who state endless changing_helper] }.each do |kind, names|
     names.each do |name|
       define_method(:"test_#{kind}_#{name}_of_the_model") do
         [type("Thing") { field name, String }, type("Thing") { field name, String; class_eval("def #{name} = object.#{name}", __FILE__, __LINE__) }].each do |thing|

@@ -67,7 +67,7 @@ module Pipeloader
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
-      !link.leads_back? && record.persisted? && !record.strict_loading? && !record.association_cached?(link.name) &&
+      !link.leads_back? && record.persisted? && !record.strict_loading? && ReturnedValue.unread?(record, link.name) &&
         link.for?(record)
     end
 

@@ -5,21 +5,32 @@ module Pipeloader
   #
   #     def signature = object.author&.name || "nobody"
   class Reach < Link
-    # What a Formula would be told by readers of a record: in the order of its names, columns' values and Reaches.
-    #
-    # columns: [[place in the record's row, Cast], …]
-    Readings = Struct.new(:columns, :reaches) do
+    # What a Formula would be told by a record: in the order of its names, the answers of Columns and Methods, and of Reaches.
+    Readings = Struct.new(:answers, :reaches) do
       # @param frame [Frame] of the +row+
       # @return [Array]
       def of(row, frame)
-        values = columns.map { |index, cast| frame.coerced? ? cast.of_attribute(row[index]) : cast.call(row[index]) }
-        reaches.empty? ? values : values.concat(reaches.map { |reach| reach.thing(row, frame) })
+        told = answers.map { |answer| answer.of(row, frame) }
+        reaches.empty? ? told : told.concat(reaches.map { |reach| reach.thing(row, frame) })
       end
 
+      # @param names [Array<String>] of the row's columns
       # @return [Array] as #of, of a record, where nothing is asked of others
-      def of_record(record, names)
-        columns.map { |index, cast| cast.of_attribute(Coercion.attribute(record, names[index])) }
-      end
+      def of_record(record, names) = answers.map { |answer| answer.of_record(record, names) }
+    end
+
+    # What a reader of a column returns.
+    #
+    # index: its place in the row
+    Column = Struct.new(:index, :cast) do
+      def of(row, frame) = frame.coerced? ? cast.of_attribute(row[index]) : cast.call(row[index])
+      def of_record(record, names) = cast.of_attribute(Coercion.attribute(record, names[index]))
+    end
+
+    # What one of the model's own methods works out.
+    Method = Struct.new(:formula, :readings) do
+      def of(row, frame) = formula.call(readings.of(row, frame))
+      def of_record(record, names) = formula.call(readings.of_record(record, names))
     end
 
     NONE = [].freeze

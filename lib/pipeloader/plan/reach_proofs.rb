@@ -21,24 +21,42 @@ module Pipeloader
       Selection::Guarded.new(columns, ->(all) { Admission.new(type, formula, readings.call(all), @operation.admissions(type)) })
     end
 
-    # @param names [Array<Symbol>] of readers of columns
+    # @param names [Array<Symbol>] of readers of columns, and of methods that only compute from such
     # @param further [Hash] as Formula's: what is called of associated records
     # @param plain [PlainField, nil] for whom that is
     # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
     def readings(names, further, model, plain)
-      read = names.map { |name| column_of(name, model) }
-      shown = read.zip(names).filter_map { |column, name| column unless name.end_with?("?") }
-      return if read.include?(nil) || shown.uniq! # two readers of a column give one object, two predicates don't
+      shown = names.filter_map { |name| column_of(name, model) unless name.end_with?("?") }
+      return if shown.uniq! # two readers of a column give one object, two predicates don't
 
-      casts = names.zip(read).map { |name, column| cast(name, model, column) }
+      answers = names.map { |name| reading_of_column(name, model) || reading_of_method(name, model) }
       reaches = further.map { |name, asked| reach(name, asked, model, plain) }
-      return if reaches.include?(nil)
+      return if [*answers, *reaches].include?(nil)
 
       made = lambda do |columns|
-        Reach::Readings.new(read.map { |it| columns.index(it) }.zip(casts), reaches.map { |_, reach| reach.call(columns) })
+        Reach::Readings.new(*[answers, reaches].map { |some| some.map { |_, each| each.call(columns) } })
       end
-      [read | reaches.map(&:first), made]
+      [answers.flat_map(&:first) | reaches.map(&:first), made]
     end
+
+    # @return [Array(Array<String>, Proc), nil] the column, and what makes a Reach::Column of a row's columns
+    def reading_of_column(name, model)
+      column = column_of(name, model) or return
+      cast = cast(name, model, column)
+      [[column], ->(columns) { Reach::Column.new(columns.index(column), cast) }]
+    end
+
+    # @return [Array(Array<String>, Proc), nil] columns, and what makes a Reach::Method of a row's columns
+    def reading_of_method(name, model)
+      formula = PlainModel.of(model).formula(name)
+      return unless formula && formula.further.empty? && of_columns?(formula, model)
+
+      columns, made = readings(formula.readers, formula.further, model, nil)
+      [columns, ->(all) { Reach::Method.new(formula, made.call(all)) }] if columns
+    end
+
+    # True if it asks for columns alone: a method of the record's is given these in place of its attributes.
+    def of_columns?(formula, model) = formula.readers.all? { |name| column_of(name, model) }
 
     # @return [String, nil] nil where a reader may do more than to read one of a type that is known
     def column_of(name, model)

@@ -28,8 +28,11 @@ module Pipeloader
       # @param call [Hash] as an instruction has it: {mid: :limit, flag: 16, orig_argc: 1}
       def on_object?(call) = (@on_object ||= flags(ON_OBJECT)).include?(call[:flag])
 
+      # True if it's a call of `self`, as `title`.
+      def on_self?(call) = (@on_self ||= flags(ON_SELF)).include?(call[:flag])
+
       # True if it's a call at all that has neither a splat nor a block.
-      def simple?(call) = on_object?(call) || (@on_self ||= flags(ON_SELF)).include?(call[:flag])
+      def simple?(call) = on_object?(call) || on_self?(call)
 
       # True if what is on the stack is passed as its block, and nothing else.
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])

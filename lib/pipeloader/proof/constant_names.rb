@@ -1,12 +1,14 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What a constant may stand for in the code of a singleton method.
+  # What a constant may stand for in the code of a method.
   module ConstantNames
     # Called past the module's own: a proxy of ActiveSupport's for a deprecated constant warns when it is asked.
     DEFINED = Module.instance_method(:const_defined?)
     GET = Module.instance_method(:const_get)
-    private_constant :DEFINED, :GET
+    # Of which what can't change is as good as a literal.
+    LITERALS = [NilClass, TrueClass, FalseClass, Integer, Float, Rational, String, Symbol, Regexp, Range].freeze
+    private_constant :DEFINED, :GET, :LITERALS
 
     class << self
       # In the body of `class A::B` the constants of A aren't found, and a method doesn't tell how that began: so each that there
@@ -36,7 +38,32 @@ module Pipeloader
         nil
       end
 
+      # @param steps [Array<Array, Symbol>] as Bytecode#steps
+      # @return [Array<Array, Symbol>] the same, with a literal in place of a constant that is one, frozen with all that is in it
+      def fold(steps)
+        folded = []
+        until steps.empty?
+          path, behind = Bytecode.constant(steps)
+          value = path && everywhere(path)
+          known = !value.nil? && Ractor.shareable?(value) && literal?(value)
+          folded << (known ? [:putobject, value] : steps.first)
+          steps = known ? behind : steps.drop(1)
+        end
+        folded
+      end
+
       private
+
+      def literal?(value)
+        case value
+        when Array then value.instance_of?(Array) && value.all? { |it| literal?(it) }
+        when Hash then plain?(value) && value.all? { |pair| literal?(pair) }
+        when Range then value.instance_of?(Range) && [value.begin, value.end].all? { |it| literal?(it) }
+        else LITERALS.include?(value.class)
+        end
+      end
+
+      def plain?(hash) = hash.instance_of?(Hash) && hash.default.nil? && !hash.compare_by_identity?
 
       # As `Host::NAME` is looked for: not at top level.
       def inside(host, name)

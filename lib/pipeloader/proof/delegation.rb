@@ -18,7 +18,7 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object)) && !counted?
 
         instructions = Bytecode.of(type.instance_method(name)) or return
-        steps = ContextValue.fold(instructions.steps, type)
+        steps = ContextValue.fold(ConstantNames.fold(instructions.steps), type)
         contexts = ContextValue.all(steps).to_h { |value| [value, Chain::REQUIRED] }
         calls = asked(steps, instructions)
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What one of an enum's predicates asks, as a Formula:
+  # What one of an enum's predicates asks:
   #
   #     enum :status, { draft: 0, published: 1 }     # published? is true for "published"
-  class EnumPredicate < Formula
+  class EnumPredicate
     METHODS = ActiveRecord::Enum.const_get(:EnumMethods)
     ASKED = "_for_database"
     private_constant :METHODS, :ASKED
@@ -30,7 +30,7 @@ module Pipeloader
       # @param name [Symbol] of a method of theirs
       # @return [EnumPredicate, nil]
       def of(model, name)
-        return unless name.end_with?("?") && heirs_have?(model, name)
+        return unless name.end_with?("?") && Formula.heirs_have?(model, name)
 
         method = model.instance_method(name)
         return unless method.owner.instance_of?(METHODS) && Provenance.active_record?(method)
@@ -41,7 +41,7 @@ module Pipeloader
         attribute = probe.asked.name.delete_suffix(ASKED)
         return unless enum?(model, attribute)
 
-        new(model, method, attribute, probe.value)
+        new(model, attribute, probe.value)
       end
 
       private
@@ -64,8 +64,7 @@ module Pipeloader
     attr_reader :column
 
     # @param value what the database has where the predicate is true
-    def initialize(model, method, attribute, value)
-      super(model, method, [[attribute.to_sym]], {}, [])
+    def initialize(model, attribute, value)
       @column = attribute
       type = model.attribute_types.fetch(attribute)
       @labels = [nil, *model.defined_enums.fetch(attribute).keys].to_h { |label| [label, type.serialize(label) == value] }
@@ -74,9 +73,5 @@ module Pipeloader
     # @param label [String, nil] the enum's value
     # @raise [DoesNotFit] where it is no label: the database's value would tell
     def true_for?(label) = @labels.fetch(label) { raise DoesNotFit }
-
-    private
-
-    def work_out(values, _arguments, _context) = true_for?(values.first)
   end
 end

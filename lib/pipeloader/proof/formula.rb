@@ -75,14 +75,14 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         method = type.instance_method(name)
-        instructions = straight(method) or return
-        make(OfType, type, method, [instructions.steps], instructions.keywords)
+        bodies = OwnCalls.bodies(type, method) { false }
+        make(OfType, type, method, bodies, Bytecode.of(method).keywords) if bodies
       end
 
       # @param type [Class] object type that has an `authorized?` of its own
       # @return [Formula, nil] as #of_type: what that returns of a record
       def of_guard(type)
-        bodies = Guard.bodies(type) or return
+        bodies = Guard.bodies(type)&.map { |steps| ContextValue.fold(steps, type) } or return
         formula = make(OfGuard, type, type.method(:authorized?), bodies)
         formula unless formula&.further&.any? && bodies.any? { |steps| steps.any? { |name, _| BRANCHES.include?(name) } }
       end
@@ -94,31 +94,33 @@ module Pipeloader
         return unless heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
         method = model.instance_method(name)
-        instructions = straight(method) or return
-        formula = make(OfModel, model, method, [instructions.steps], instructions.keywords)
+        bodies = OwnCalls.bodies(model, method) { |it| !applications?(model, it) } or return
+        formula = make(OfModel, model, method, bodies, Bytecode.of(method).keywords)
         formula unless formula&.readers&.any? { |reader| EnumPredicate.of(model, reader) } # which asks more of a record
       end
 
       # True if a method does no more for any value that there can be.
       def callable?(name) = NAMES.include?(name) && rubys?(name)
 
-      private
-
-      # True if a method of a +model+'s is the one of all of its heirs.
+      # True if a public method of a +model+'s is the one of all of its heirs.
       def heirs_have?(model, name)
         model.public_method_defined?(name) &&
           [model, *model.descendants].map { |it| it.instance_method(name).owner if it.method_defined?(name) }.uniq.size == 1
       end
 
-      def straight(method)
-        instructions = Bytecode.of(method)
-        instructions if instructions&.straight?
+      private
+
+      # True if a +model+, with all its heirs, has one method of that name, and that is code of the application's.
+      def applications?(model, name)
+        return false unless model.method_defined?(name) || model.private_method_defined?(name)
+
+        methods = [model, *model.descendants].map { |it| it.instance_method(name) }
+        methods.map(&:owner).uniq.one? && !Provenance.attributes?(model, name) && !Provenance.active_record?(methods.first)
       end
 
       # @param bodies [Array<Array>] the steps of the +method+, and of others that it runs
       # @return [Formula, nil] of that +kind+
       def make(kind, host, method, bodies, parameters = NOTHING)
-        bodies = bodies.map { |steps| ContextValue.fold(steps, host) } if kind.of_context?
         contexts = bodies.flat_map { |steps| ContextValue.all(steps) }
         paths = bodies.map { |steps| paths(steps, kind) }
         return if paths.include?(nil)
@@ -127,7 +129,7 @@ module Pipeloader
         # An associated record that is used itself, too.
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
         return if [*paths.flatten, *contexts.flat_map { |value| value.calls.map(&:name) }].any? { |name| refined.include?(name) }
-        return if (paths.empty? && contexts.empty?) || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
+        return unless bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
         kind.new(host, method, paths, parameters, contexts)
       end
@@ -299,6 +301,13 @@ module Pipeloader
       private
 
       def work_out(values, _arguments, context) = @method.call(@record&.new(*values), context)
+    end
+
+    # No more than a reader of the record's.
+    class OfReader < Formula
+      private
+
+      def work_out(values, _arguments, _context) = values.first
     end
 
     # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes.

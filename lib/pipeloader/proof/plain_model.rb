@@ -149,12 +149,17 @@ module Pipeloader
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
       known(@formulas, name) do
-        formula = Formula.of_model(@model, name) || Delegate.of_model(@model, name) || EnumPredicate.of(@model, name)
+        formula = Formula.of_model(@model, name) || Delegate.of_model(@model, name) || predicate(name)
         formula if formula&.parameters&.empty?
       end
     end
 
     private
+
+    def predicate(name)
+      asked = name.end_with?("?") && @model.public_method_defined?(name) && column_of(name)
+      Formula::OfReader.new(@model, @model.instance_method(name), [[name]], {}, []) if asked
+    end
 
     # True if a +model+ is found by its key, and called, as that which has declared an association.
     def alike?(reflection, model)

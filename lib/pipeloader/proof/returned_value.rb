@@ -102,6 +102,14 @@ module Pipeloader
           !PlainModel.counted?(reflection)
       end
 
+      # True if nothing of an association's is in memory, though somebody may have asked it for its scope.
+      def unread?(record, name)
+        return true unless record.association_cached?(name)
+
+        association = record.association(name)
+        !association.loaded? && (association.reflection.collection? ? association.target.empty? : association.target.nil?)
+      end
+
       # True if ActiveRecord's methods are its own: modules that it is extended with add others at most, as Kaminari's do.
       def plain?(relation)
         return true if just?(relation, relation.class)
