@@ -14,18 +14,20 @@ module Pipeloader
 
     # Attribute types of whose values the classes are known: what ActiveRecord makes of a column.
     KNOWN = AS_DECODED.keys.union(
-      %w[ActiveModel::Type::Decimal ActiveRecord::Enum::EnumType],
-      %w[Enum SpecializedString Decimal Date Timestamp TimestampWithTimeZone].map do |name|
+      %w[ActiveModel::Type::Decimal ActiveRecord::Enum::EnumType ActiveRecord::Type::Json],
+      %w[Enum SpecializedString Decimal Date Timestamp TimestampWithTimeZone Jsonb].map do |name|
         "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::#{name}"
       end
     ).to_set.freeze
-    private_constant :AS_DECODED, :KNOWN
+    LIST = "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Array"
+    private_constant :AS_DECODED, :KNOWN, :LIST
 
-    # True if its values are numbers, strings, times and the like.
+    # True if its values are numbers, strings, times and the like, or Arrays and Hashes of such.
     #
     #: (ActiveModel::Type::Value) -> bool
     def self.known?(attribute)
       attribute = attribute.__getobj__ if ActiveRecord::AttributeMethods::TimeZoneConversion::TimeZoneConverter === attribute
+      attribute = attribute.subtype if attribute.class.name == LIST
       KNOWN.include?(attribute.class.name)
     end
 
