@@ -65,8 +65,6 @@ module Pipeloader
     end
 
     def computed_of_columns(field, formula, model, plain = nil)
-      return unless formula.class.of_context? || of_columns?(formula, model)
-
       known = readings(formula.readers, formula.further, model, plain) or return
       coercion = Coercion.new(field.type)
       with_arguments(field, formula) { |given| computed(formula, *known, given, coercion) }

@@ -49,14 +49,11 @@ module Pipeloader
     # @return [Array(Array<String>, Proc), nil] columns, and what makes a Reach::Method of a row's columns
     def reading_of_method(name, model)
       formula = PlainModel.of(model).formula(name)
-      return unless formula && formula.further.empty? && of_columns?(formula, model)
+      return unless formula && formula.further.empty?
 
       columns, made = readings(formula.readers, formula.further, model, nil)
       [columns, ->(all) { Reach::Method.new(formula, made.call(all)) }] if columns
     end
-
-    # True if it asks for columns alone: a method of the record's is given these in place of its attributes.
-    def of_columns?(formula, model) = formula.readers.all? { |name| column_of(name, model) }
 
     # @return [String, nil] nil where a reader may do more than to read one of a type that is known
     def column_of(name, model)

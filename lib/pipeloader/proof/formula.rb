@@ -89,14 +89,17 @@ module Pipeloader
 
       # @param model [Class] of records
       # @param name [Symbol] of a method of theirs
+      # @yield [Symbol] a reader of theirs
+      # @yieldreturn [String, nil] the column that it reads
       # @return [Formula, nil] as #of_type
-      def of_model(model, name)
+      def of_model(model, name, &column)
         return unless heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
         method = model.instance_method(name)
         bodies = OwnCalls.bodies(model, method) { |it| !applications?(model, it) } or return
-        formula = make(OfModel, model, method, bodies, Bytecode.of(method).keywords)
-        formula unless formula&.readers&.any? { |reader| EnumPredicate.of(model, reader) } # which asks more of a record
+        formula = make(OfModel, model, method, bodies, Bytecode.of(method).keywords) or return
+        columns = formula.readers.map(&column)
+        formula.of_columns(columns.uniq) unless columns.include?(nil)
       end
 
       # True if a method does no more for any value that there can be.
@@ -152,7 +155,7 @@ module Pipeloader
 
             found << [reader]
             # Of what a reader of a record returns, as of an associated record.
-            while kind.of_context? && (name, behind = asked_further(steps, passed))
+            while (name, behind = asked_further(steps, passed))
               found.last << name
               steps = behind
             end
@@ -310,31 +313,38 @@ module Pipeloader
       def work_out(values, _arguments, _context) = values.first
     end
 
-    # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes.
+    # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes and associations.
     class OfModel < Formula
       def self.of_context? = false
 
-      # Asked by ActiveRecord's readers: {"title" => "…"}
-      Attributes = Struct.new(:all) do
+      # Asked by ActiveRecord's readers, and by an enum's predicates: {"title" => "…"}
+      Attributes = Struct.new(:all, :types) do
         def fetch_value(name) = all.fetch(name)
+        def [](name) = Attribute.new(types.fetch(name).serialize(all.fetch(name)))
       end
-      private_constant :Attributes
+      Attribute = Struct.new(:value_for_database)
+      Association = Struct.new(:reader)
+      private_constant :Attributes, :Attribute, :Association
+
+      # @param columns [Array<String>] that its readers read
+      # @return [OfModel] itself
+      def of_columns(columns)
+        @columns = columns
+        @readers = columns.map(&:to_sym)
+        self
+      end
 
       private
 
       def receiver(values, _context)
         record = @host.allocate
         record.instance_variable_set(:@primary_key, @host.primary_key)
-        record.instance_variable_set(:@attributes, Attributes.new(names.zip(values).to_h))
+        record.instance_variable_set(:@attributes, Attributes.new(@columns.zip(values).to_h, @host.attribute_types))
+        record.instance_variable_set(:@association_cache, associations(values.drop(@columns.size)))
         record
       end
 
-      # Of the columns.
-      def names
-        @names ||= @readers.map(&:name).map do |name|
-          name == "id" ? @host.primary_key : @host.attribute_aliases.fetch(name, name)
-        end
-      end
+      def associations(records) = @further.keys.zip(records).to_h { |name, record| [name, Association.new(record)] }
     end
   end
 end

@@ -6,7 +6,7 @@ module Pipeloader
   class PlainModel
     CLASS_METHODS = %i[instantiate instantiate_instance_of discriminate_class_for_record _load_from_sql _query_by_sql
                        find_by_sql].freeze
-    INSTANCE_METHODS = %i[init_with_attributes _read_attribute].freeze
+    INSTANCE_METHODS = %i[init_with_attributes _read_attribute association].freeze
     private_constant :CLASS_METHODS, :INSTANCE_METHODS
 
     class << self
@@ -149,7 +149,7 @@ module Pipeloader
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
       known(@formulas, name) do
-        formula = Formula.of_model(@model, name) || Delegate.of_model(@model, name) || predicate(name)
+        formula = Formula.of_model(@model, name) { |reader| column_of(reader) } || Delegate.of_model(@model, name) || predicate(name)
         formula if formula&.parameters&.empty?
       end
     end
