@@ -50,12 +50,14 @@ class ReachesTest < PlanTest
     delegate :loud, to: :author, allow_nil: true
     def loud_title = title.upcase
     def signed = [title, author&.name || "nobody", editor&.boss&.name].join(" by ")
+
     def code
       return author.name if about_type.nil?
       return editor&.name if id.even?
 
       author&.boss&.rank
     end
+
     def kind = author&.glad? ? "glad" : (editor&.low_rank? ? "low" : loud_title)
     def counting = author&.posts&.size.to_s
     def selfsame = author ? author.name : "none"

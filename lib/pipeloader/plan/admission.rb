@@ -32,8 +32,8 @@ module Pipeloader
       @history = history
     end
 
-    # @return [Array<Reach>] that it has
-    def reaches = @readings.reaches
+    # @return [Array<Link>] that it has
+    def links = @readings.links
 
     # As a Plan's.
     def asks? = @formula.contexts.any?

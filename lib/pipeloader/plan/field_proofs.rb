@@ -65,7 +65,7 @@ module Pipeloader
     end
 
     def computed_of_columns(field, formula, model, plain = nil)
-      known = readings(formula.readers, formula.further, model, plain) or return
+      known = readings(formula.readers, formula.further, model, plain, formula.chains) or return
       coercion = Coercion.new(field.type)
       with_arguments(field, formula) { |given| computed(formula, *known, given, coercion) }
     end
@@ -74,7 +74,7 @@ module Pipeloader
     # @yieldreturn [Reach::Readings]
     def computed(formula, columns, readings, given, coercion)
       entry = ->(key, all) { Plan::Computed.new(key, formula, readings.call(all), given, coercion) }
-      Selection::Part.new(columns, entry, nil, formula.further.any?).asking(formula.contexts)
+      Selection::Part.new(columns, entry, nil, !formula.alone?).asking(formula.contexts)
     end
 
     # Yields what a field's nodes give to its +method+; nil where that takes nothing.

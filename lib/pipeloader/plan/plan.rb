@@ -74,7 +74,7 @@ module Pipeloader
       @projection = projection
       @entries = entries.freeze
       @admission = admission
-      @reaches = [*reaches, *entries.grep(Computed).flat_map { |entry| entry.readings.reaches }, *admission&.reaches].freeze
+      @reaches = [*reaches, *entries.grep(Computed).flat_map { |entry| entry.readings.links }, *admission&.links].freeze
       @links = number(linking).freeze
       @models = projection ? { model => PlainModel.of(model) } : {}
       @family = @models.each_value.first&.family

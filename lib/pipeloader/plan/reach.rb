@@ -5,14 +5,20 @@ module Pipeloader
   #
   #     def signature = object.author&.name || "nobody"
   class Reach < Link
-    # What a Formula would be told by a record: in the order of its names, the answers of Columns and Methods, and of Reaches.
-    Readings = Struct.new(:answers, :reaches) do
+    # What a Formula would be told by a record: in the order of its names, the answers of Columns and Methods, of Reaches, and of
+    # Asked.
+    Readings = Struct.new(:answers, :reaches, :questions) do
       # @param frame [Frame] of the +row+
       # @return [Array]
       def of(row, frame)
         told = answers.map { |answer| answer.of(row, frame) }
-        reaches.empty? ? told : told.concat(reaches.map { |reach| reach.thing(row, frame) })
+        told.concat(reaches.map { |reach| reach.thing(row, frame) }) if reaches.any?
+        told.concat(questions.map { |asked| asked.of(row, frame) }) if questions.any?
+        told
       end
+
+      # @return [Array<Link>]
+      def links = reaches + questions.flat_map(&:calculations)
 
       # @param names [Array<String>] of the row's columns
       # @return [Array] as #of, of a record, where nothing is asked of others
@@ -25,6 +31,15 @@ module Pipeloader
     Column = Struct.new(:index, :cast) do
       def of(row, frame) = frame.coerced? ? cast.of_attribute(row[index]) : cast.call(row[index])
       def of_record(record, names) = cast.of_attribute(Coercion.attribute(record, names[index]))
+    end
+
+    # What is asked of an association by Chains.
+    #
+    # nodes: as Told's. calculations: one for each. casts: of what these calculate
+    Asked = Struct.new(:nodes, :calculations, :casts) do
+      def of(row, frame)
+        Told.new(nodes, calculations.zip(casts).map { |calculation, cast| cast.call(calculation.answer(row, frame)) })
+      end
     end
 
     # What one of the model's own methods works out.

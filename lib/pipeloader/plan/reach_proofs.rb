@@ -3,6 +3,9 @@
 module Pipeloader
   # As the Analyzer: what a Formula asks of a record, and of those that its associations lead to.
   module ReachProofs
+    NOTHING = {}.freeze
+    private_constant :NOTHING
+
     private
 
     # @return [Selection::Guarded, nil] nil where graphql-ruby has to ask who may see an object
@@ -24,19 +27,38 @@ module Pipeloader
     # @param names [Array<Symbol>] of readers of columns, and of methods that only compute from such
     # @param further [Hash] as Formula's: what is called of associated records
     # @param plain [PlainField, nil] for whom that is
+    # @param chains [Hash] as Formula's: what is asked of associations
     # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
-    def readings(names, further, model, plain)
+    def readings(names, further, model, plain, chains = NOTHING)
       shown = names.filter_map { |name| column_of(name, model) unless name.end_with?("?") }
       return if shown.uniq! # two readers of a column give one object, two predicates don't
 
       answers = names.map { |name| reading_of_column(name, model) || reading_of_method(name, model) }
       reaches = further.map { |name, asked| reach(name, asked, model, plain) }
-      return if [*answers, *reaches].include?(nil)
+      questions = chains.map { |name, asked| questions(name, asked, model, plain) }
+      return if [*answers, *reaches, *questions].include?(nil)
 
       made = lambda do |columns|
-        Reach::Readings.new(*[answers, reaches].map { |some| some.map { |_, each| each.call(columns) } })
+        Reach::Readings.new(*[answers, reaches, questions].map { |some| some.map { |_, each| each.call(columns) } })
       end
-      [answers.flat_map(&:first) | reaches.map(&:first), made]
+      [answers.flat_map(&:first) | reaches.map(&:first) | questions.map(&:first), made]
+    end
+
+    # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Asked of its columns
+    def questions(name, chains, model, plain)
+      reflection = PlainModel.of(model).reflection(name)
+      return unless reflection && [model, reflection.klass].all? { |it| postgresql?(it) } && Lookup.objection(reflection).nil?
+
+      projection = Projection.of(reflection.klass, [])
+      plan = Plan.new(projection, [])
+      lookups = chains.map { |chain| CalculationLookup.new(reflection, projection, chain, nil) }
+      return unless lookups.all? { |lookup| narrows?(lookup) }
+
+      key, nodes, casts = lookups.first.owners_key, Told.nodes(chains), lookups.map { |lookup| Cast.new(lookup.value_type) }
+      [key, lambda do |columns|
+        asked = lookups.map { |lookup| Calculation.new(nil, plain, reflection, lookup, columns.index(key), plan, nil) }
+        Reach::Asked.new(nodes, asked, casts)
+      end]
     end
 
     # @return [Array(Array<String>, Proc), nil] the column, and what makes a Reach::Column of a row's columns
@@ -49,7 +71,7 @@ module Pipeloader
     # @return [Array(Array<String>, Proc), nil] columns, and what makes a Reach::Method of a row's columns
     def reading_of_method(name, model)
       formula = PlainModel.of(model).formula(name)
-      return unless formula && formula.further.empty?
+      return unless formula&.alone?
 
       columns, made = readings(formula.readers, formula.further, model, nil)
       [columns, ->(all) { Reach::Method.new(formula, made.call(all)) }] if columns
@@ -80,12 +102,12 @@ module Pipeloader
 
       projection = Projection.of(target, [*PlainModel.of(target).keys, *columns].uniq)
       lookup = Lookup.of(reflection, projection)
-      tried = Plan.new(projection, [], reaches: made.call(projection.columns).reaches)
+      tried = Plan.new(projection, [], reaches: made.call(projection.columns).links)
       return if !narrows?(lookup) || objection_to_inverse(reflection, tried)
 
       [lookup.owners_key, lambda do |owners|
         read = made.call(projection.columns)
-        plan = Plan.new(projection, [], reaches: read.reaches)
+        plan = Plan.new(projection, [], reaches: read.links)
         Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
       end]
     end

@@ -24,6 +24,26 @@ module Pipeloader
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
       end
 
+      # Runs one instruction. The stack has all but what the last call has returned: literals, and arguments.
+      #
+      # @param instructions [Bytecode, nil] of the method whose arguments these may be
+      # @return [Object, nil] nil if it isn't known
+      def step(step, stack, calls, instructions = nil)
+        case step
+        in [:putnil] then stack.push(nil)
+        in [:putobject | :putstring | :putchilledstring | :duparray | :duphash, literal] then stack.push(literal)
+        in [:putobject_INT2FIX_0_] then stack.push(0)
+        in [:putobject_INT2FIX_1_] then stack.push(1)
+        in [:getlocal_WC_0, place] then (name = instructions&.parameter(place)) && stack.push(Chain::Parameter.new(name))
+        in [:context_value, value] then stack.push(Chain::Parameter.new(value)) if instructions
+        in [:newarray, size] then stack.push(stack.pop(size))
+        in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
+        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call)
+          call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
+        else nil
+        end
+      end
+
       private
 
       def counted? = Provenance.rubys(:Coverage)&.running?
@@ -34,25 +54,6 @@ module Pipeloader
         in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
           stack, calls = [], []
           calls if steps.all? { |step| step(step, stack, calls, instructions) } && stack.empty? && calls.any?
-        else nil
-        end
-      end
-
-      # Runs one instruction. The stack has all but what the last call has returned: literals, and arguments.
-      #
-      # @return [Object, nil] nil if it isn't known
-      def step(step, stack, calls, instructions)
-        case step
-        in [:putnil] then stack.push(nil)
-        in [:putobject | :putstring | :duparray | :duphash, literal] then stack.push(literal)
-        in [:putobject_INT2FIX_0_] then stack.push(0)
-        in [:putobject_INT2FIX_1_] then stack.push(1)
-        in [:getlocal_WC_0, place] then (name = instructions.parameter(place)) && stack.push(Chain::Parameter.new(name))
-        in [:context_value, value] then stack.push(Chain::Parameter.new(value))
-        in [:newarray, size] then stack.push(stack.pop(size))
-        in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
-        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call)
-          call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
         else nil
         end
       end

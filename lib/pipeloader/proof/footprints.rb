@@ -30,7 +30,7 @@ module Pipeloader
       def worked_out(plain, model)
         formula = plain.formula(model) or return
         read = formula.readers.map { |name| PlainModel.of(model).reader(name) }
-        Footprint.columns(read.flat_map(&:columns)) if formula.further.empty? && read.all?(&:columns?)
+        Footprint.columns(read.flat_map(&:columns)) if formula.alone? && read.all?(&:columns?)
       end
 
       # A plain field that declares columns besides, reads both.

@@ -50,33 +50,25 @@ module Pipeloader
       partition uniq take_while drop_while index_by
     ].to_set.freeze
 
-    # Instructions that call nothing of the application's and don't look at `self`.
-    STEPS = %i[
-      nop pop dup dupn swap topn setn adjuststack putnil putobject_INT2FIX_0_ putobject_INT2FIX_1_
-      newarray newhash newrange expandarray concatstrings objtostring anytostring toregexp intern opt_str_freeze opt_str_uminus
-      opt_case_dispatch
-      getlocal_WC_0 setlocal_WC_0 leave
-    ].to_set.freeze
-    JUMPS = %i[jump branchif branchunless branchnil].freeze
     # Behind these an association may not be asked for, and what doesn't ask isn't read in vain.
     BRANCHES = %i[branchif branchunless opt_case_dispatch].freeze
-    LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
-    READER = /\A[a-z_]\w*\??\z/
     NOTHING = {}.freeze
-    private_constant :NOTHING, :READER, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :STEPS, :JUMPS, :BRANCHES, :LITERALS
+    private_constant :NOTHING, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :BRANCHES
 
     @rubys = {}
 
     class << self
       # @param type [Class] object type
       # @param name [Symbol] of a resolver method of its own
+      # @yield [Symbol] a method of the record's
+      # @yieldreturn [Boolean] whether that is an association of which it may ask something
       # @return [Formula, nil] nil if it is none
-      def of_type(type, name)
+      def of_type(type, name, &association)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         method = type.instance_method(name)
         bodies = OwnCalls.bodies(type, method) { false }
-        make(OfType, type, method, bodies, Bytecode.of(method).keywords) if bodies
+        make(OfType, type, method, bodies, Bytecode.of(method).keywords, association) if bodies
       end
 
       # @param type [Class] object type that has an `authorized?` of its own
@@ -89,21 +81,34 @@ module Pipeloader
 
       # @param model [Class] of records
       # @param name [Symbol] of a method of theirs
+      # @param association [Proc] as the block of #of_type
       # @yield [Symbol] a reader of theirs
       # @yieldreturn [String, nil] the column that it reads
       # @return [Formula, nil] as #of_type
-      def of_model(model, name, &column)
+      def of_model(model, name, association, &column)
         return unless heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
         method = model.instance_method(name)
         bodies = OwnCalls.bodies(model, method) { |it| !applications?(model, it) } or return
-        formula = make(OfModel, model, method, bodies, Bytecode.of(method).keywords) or return
+        formula = make(OfModel, model, method, bodies, Bytecode.of(method).keywords, association) or return
         columns = formula.readers.map(&column)
         formula.of_columns(columns.uniq) unless columns.include?(nil)
       end
 
       # True if a method does no more for any value that there can be.
       def callable?(name) = NAMES.include?(name) && rubys?(name)
+
+      # True if that is so of one that is given another in place of a block.
+      def iterates?(name, block) = ITERATIONS.include?(name) && rubys?(name) && callable?(block)
+
+      # True if a +value+ is of classes that there can be.
+      def literal?(value)
+        case value
+        when Array then value.all? { |item| literal?(item) }
+        when Hash then value.all? { |pair| literal?(pair) }
+        else CLASSES.include?(value.class)
+        end
+      end
 
       # True if a public method of a +model+'s is the one of all of its heirs.
       def heirs_have?(model, name)
@@ -115,26 +120,27 @@ module Pipeloader
 
       # True if a +model+, with all its heirs, has one method of that name, and that is code of the application's.
       def applications?(model, name)
-        return false unless model.method_defined?(name) || model.private_method_defined?(name)
+        family = [model, *model.descendants]
+        return false unless family.all? { |it| it.method_defined?(name) || it.private_method_defined?(name) }
 
-        methods = [model, *model.descendants].map { |it| it.instance_method(name) }
+        methods = family.map { |it| it.instance_method(name) }
         methods.map(&:owner).uniq.one? && !Provenance.attributes?(model, name) && !Provenance.active_record?(methods.first)
       end
 
       # @param bodies [Array<Array>] the steps of the +method+, and of others that it runs
       # @return [Formula, nil] of that +kind+
-      def make(kind, host, method, bodies, parameters = NOTHING)
+      def make(kind, host, method, bodies, parameters = NOTHING, association = nil)
         contexts = bodies.flat_map { |steps| ContextValue.all(steps) }
-        paths = bodies.map { |steps| paths(steps, kind) }
-        return if paths.include?(nil)
+        asked = AskedOfRecord.new(context: kind.of_context?, association: association)
+        return unless bodies.all? { |steps| asked.take(steps) }
 
-        paths = paths.flatten(1).uniq
+        paths = asked.paths
         # An associated record that is used itself, too.
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
         return if [*paths.flatten, *contexts.flat_map { |value| value.calls.map(&:name) }].any? { |name| refined.include?(name) }
         return unless bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
-        kind.new(host, method, paths, parameters, contexts)
+        kind.new(host, method, paths, parameters, contexts, asked.chains)
       end
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
@@ -142,85 +148,6 @@ module Pipeloader
 
       def shows?(steps)
         steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
-      end
-
-      # @return [Array<Array<Symbol>>, nil] what is called of the record; nil where anything else happens
-      def paths(steps, kind)
-        found, passed = [], []
-        until steps.empty?
-          case steps
-          in [[:putself], *behind]
-            reader, steps = kind.of_context? ? reader_of_object(behind) : taken(behind) { |call| Bytecode.simple?(call) }
-            return unless reader&.match?(READER) && !(reader.end_with?("?") && callable?(reader))
-
-            found << [reader]
-            # Of what a reader of a record returns, as of an associated record.
-            while (name, behind = asked_further(steps, passed))
-              found.last << name
-              steps = behind
-            end
-          in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]
-            return unless Bytecode.block_pass?(call) && ITERATIONS.include?(mid) && rubys?(mid) && callable?(name)
-          in [[:context_value, _], *steps] then nil
-          in [Symbol => label, *steps] then passed << label
-          in [step, *steps] then return unless harmless?(step, passed)
-          end
-        end
-        found.uniq
-      end
-
-      # @return [Array(Symbol, Array), nil] what is called of `object`, and the steps behind it
-      def reader_of_object(steps)
-        case steps
-        in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
-          taken(behind) { |call| Bytecode.on_object?(call) }
-        else nil
-        end
-      end
-
-      # What is asked of an associated record, or of one that may not be there: `.name`, `&.name`. No method of NAMES is that.
-      #
-      # @return [Array(Symbol, Array), nil] the reader, and the steps behind it
-      def asked_further(steps, passed)
-        case steps
-        in [Symbol => label, [:dup], [:branchnil, _], *behind] then nil
-        in [[:dup], [:branchnil, _], *behind] then nil
-        else behind = steps
-        end
-        name, behind = taken(behind) { |call| Bytecode.on_object?(call) && call[:mid].match?(READER) && !callable?(call[:mid]) }
-        passed << label if name && label
-        [name, behind] if name
-      end
-
-      def taken(steps)
-        case steps
-        in [[_, { mid:, orig_argc: 0 } => call], *steps] then [mid, steps] if yield(call)
-        else nil
-        end
-      end
-
-      # @param passed [Array<Symbol>] labels: there are no loops
-      def harmless?(step, passed)
-        case step
-        in [name, literal] if LITERALS.include?(name) then literal?(literal)
-        in [name, label] if JUMPS.include?(name) then !passed.include?(label)
-        in [:opt_newarray_send, _, name] then callable?(name)
-        in [:opt_newarray_max | :opt_newarray_min => name, _] then callable?(name[/\w{3}\z/].to_sym)
-        in [name, *] then STEPS.include?(name) || harmless_call?(name, step.grep(Hash))
-        end
-      end
-
-      # An instruction may have two: `!=` falls back on `==`.
-      def harmless_call?(name, calls)
-        calls.any? && name.start_with?("opt_") && calls.all? { |call| Bytecode.simple?(call) && callable?(call[:mid]) }
-      end
-
-      def literal?(value)
-        case value
-        when Array then value.all? { |item| literal?(item) }
-        when Hash then value.all? { |pair| literal?(pair) }
-        else CLASSES.include?(value.class)
-        end
       end
 
       # True if nobody else has defined it for a value that there can be, by the time it is first asked.
@@ -242,7 +169,7 @@ module Pipeloader
     # True if its code has `object` and `context`.
     def self.of_context? = true
 
-    # @return [Array<Symbol>] what it calls of the record
+    # @return [Array<Symbol>] what it calls of the record, where that is all
     attr_reader :readers
 
     # @return [Hash{Symbol => Hash}] what it calls of associated records: {author: {name: {}, boss: {name: {}}}}
@@ -254,19 +181,30 @@ module Pipeloader
     # @return [Array<ContextValue>] what it asks of the context
     attr_reader :contexts
 
+    # @return [Hash{Symbol => Array<Chain>}] what it asks of associations
+    attr_reader :chains
+
     alias inspect to_s
 
     # @param paths [Array<Array<Symbol>>] the reader, and what is called of what that returns
-    def initialize(host, method, paths, parameters, contexts)
+    def initialize(host, method, paths, parameters, contexts, chains = [])
       @host = host
       @method = method
       @readers = paths.filter_map { |path| path.first if path.one? }
       @further = paths.select(&:many?).each_with_object({}) { |path, all| path.inject(all) { |level, name| level[name] ||= {} } }
       @parameters = parameters
       @contexts = contexts
+      @chains = chains.group_by(&:reader)
     end
 
-    # @param values [Array] what the readers would return, and for each association a Struct of that, or nil
+    # @return [Array<Symbol>] what it calls of the record
+    def asked = [*@readers, *@further.keys, *@chains.keys]
+
+    # True if it asks nothing but columns of the record.
+    def alone? = @further.empty? && @chains.empty?
+
+    # @param values [Array] what the readers would return, for each association that leads to one record a Struct of that, or nil,
+    #   and for each other one a Told
     # @param context [GraphQL::Query::Context, nil] that was checked
     # @param arguments [Hash{Symbol => Object}] of the method
     # @return what the method returns
@@ -285,8 +223,7 @@ module Pipeloader
     class OfType < Formula
       def initialize(*)
         super
-        names = @readers + @further.keys
-        @record = Struct.new(*names) if names.any?
+        @record = Struct.new(*asked) if asked.any?
       end
 
       private
@@ -320,11 +257,11 @@ module Pipeloader
       # Asked by ActiveRecord's readers, and by an enum's predicates: {"title" => "…"}
       Attributes = Struct.new(:all, :types) do
         def fetch_value(name) = all.fetch(name)
-        def [](name) = Attribute.new(types.fetch(name).serialize(all.fetch(name)))
+        def [](name) = Value.new(types.fetch(name).serialize(all.fetch(name)))
       end
-      Attribute = Struct.new(:value_for_database)
-      Association = Struct.new(:reader)
-      private_constant :Attributes, :Attribute, :Association
+      Value = Struct.new(:value_for_database)
+      Loaded = Struct.new(:reader)
+      private_constant :Attributes, :Value, :Loaded
 
       # @param columns [Array<String>] that its readers read
       # @return [OfModel] itself
@@ -344,7 +281,7 @@ module Pipeloader
         record
       end
 
-      def associations(records) = @further.keys.zip(records).to_h { |name, record| [name, Association.new(record)] }
+      def associations(read) = [*@further.keys, *@chains.keys].zip(read).to_h { |name, it| [name, Loaded.new(it)] }
     end
   end
 end

@@ -7,7 +7,9 @@ module Pipeloader
     HOST = GraphQL::Schema::Field
     SAMPLE = HOST.new(name: "sample", type: String, null: true, owner: nil)
     PAGES = %w[after before first last].freeze
-    private_constant :HOST, :SAMPLE, :PAGES
+    # How Execution::Next resolves a field by one method.
+    MODES = %i[direct_send resolve_legacy_instance_method].freeze
+    private_constant :HOST, :SAMPLE, :PAGES, :MODES
 
     # Kept with the type, so that reloaded code has its own: what a method has been compiled to is looked at once. The singleton
     # class keeps it, as graphql-ruby reads a type's variables from caches by object shape.
@@ -71,7 +73,10 @@ module Pipeloader
     #
     # @return [Formula, nil]
     def formula(model)
-      formula_of_type || (PlainModel.of(model).formula(reader) unless objection)
+      worked_out = of_associations(model) || self.worked_out
+      return worked_out if worked_out && alone?(worked_out)
+
+      PlainModel.of(model).formula(reader) unless objection
     end
 
     # @return [GlobalId, nil] what it is, if it's the `id` of graphql-ruby's Node
@@ -116,8 +121,9 @@ module Pipeloader
 
     def resolver_method = (@type.instance_method(@field.resolver_method) if @type&.method_defined?(@field.resolver_method))
 
-    def formula_of_type
-      worked_out if worked_out && !own_code && !configured && takes_arguments?(worked_out) && takes_values?
+    # True if a +formula+ is all that graphql-ruby calls.
+    def alone?(formula)
+      !own_code && !special && MODES.include?(mode) && takes_arguments?(formula) && takes_values?
     end
 
     def bare? = !(own_code || special || arguments.any? || paged?) && unscoped?
@@ -150,7 +156,7 @@ module Pipeloader
 
     def configured(host = nil)
       return special if special
-      return if mode == :direct_send || (mode == :resolve_legacy_instance_method && (asked || hosts?(host) || worked_out))
+      return if mode == :direct_send || (MODES.include?(mode) && (asked || hosts?(host) || worked_out))
 
       "execution mode #{mode}"
     end
@@ -180,7 +186,7 @@ module Pipeloader
     def same_on_next?
       return @field.execution_mode_key == @field.resolver_method if mode == :resolve_legacy_instance_method
 
-      worked_out.nil? && (asked.nil? || (asked.reader_alone? && reader == @field.method_sym))
+      !of_type? || (asked&.reader_alone? && reader == @field.method_sym)
     end
 
     # True if its resolver method has an argument for each of its own.
@@ -205,6 +211,14 @@ module Pipeloader
       return @worked_out if defined?(@worked_out)
 
       @worked_out = asked&.reader_alone? ? nil : Formula.of_type(@type, @field.resolver_method)
+    end
+
+    # The same, where it asks associations of the +model+'s, too.
+    def of_associations(model)
+      several = PlainModel.of(model).method(:collection?)
+      return if asked || (worked_out && worked_out.asked.none?(&several))
+
+      Formula.of_type(@type, @field.resolver_method, &several)
     end
   end
 end

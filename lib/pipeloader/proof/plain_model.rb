@@ -114,6 +114,10 @@ module Pipeloader
     end
 
     # @param name [Symbol] of a method of its records
+    # @return [Boolean] whether it is an association that leads to several
+    def collection?(name) = reader(name).association? && reflection(name)&.collection? || false
+
+    # @param name [Symbol] of a method of its records
     # @return [String, nil] the column of a reader, or of a predicate: a boolean's, or an enum's
     def column_of(name)
       enum = EnumPredicate.of(@model, name)
@@ -133,7 +137,7 @@ module Pipeloader
       return if objection_to_readers || !@model.method_defined?(name)
 
       read = asked_alone(name) || (formula = formula(name))&.readers&.flat_map { |it| asked_alone(it) || [nil] }
-      return if formula&.further&.any?
+      return unless formula.nil? || formula.alone?
 
       read if read&.all? { |column| column && !stores?(column) && Cast.known?(@model.attribute_types.fetch(column)) }
     end
@@ -149,7 +153,8 @@ module Pipeloader
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
       known(@formulas, name) do
-        formula = Formula.of_model(@model, name) { |reader| column_of(reader) } || Delegate.of_model(@model, name) || predicate(name)
+        formula = Formula.of_model(@model, name, method(:collection?)) { |reader| column_of(reader) }
+        formula ||= Delegate.of_model(@model, name) || predicate(name)
         formula if formula&.parameters&.empty?
       end
     end

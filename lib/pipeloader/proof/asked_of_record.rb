@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What the code of methods that work something out asks of a record, as Formula knows it; or that it does anything else.
+  #
+  #     object.title            # a path: [:title]
+  #     object.author&.name     # [:author, :name]
+  #     object.comments.count   # a Chain
+  class AskedOfRecord
+    # Instructions that call nothing of the application's and don't look at `self`.
+    STEPS = %i[
+      nop pop dup dupn swap topn setn adjuststack putnil putobject_INT2FIX_0_ putobject_INT2FIX_1_
+      newarray newhash newrange expandarray concatstrings objtostring anytostring toregexp intern opt_str_freeze opt_str_uminus
+      opt_case_dispatch
+      getlocal_WC_0 setlocal_WC_0 leave
+    ].to_set.freeze
+    JUMPS = %i[jump branchif branchunless branchnil].freeze
+    LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
+    READER = /\A[a-z_]\w*\??\z/
+    private_constant :STEPS, :JUMPS, :LITERALS, :READER
+
+    # @return [Array<Array<Symbol>>] readers of columns, each with what is called of an associated record
+    attr_reader :paths
+
+    # @return [Array<Chain>] of associations
+    attr_reader :chains
+
+    # @param context [Boolean] whether the record is `object`; if not, it is `self`
+    # @param association [Proc, nil] true for the name of an association that may be asked by a Chain
+    def initialize(context:, association:)
+      @context = context
+      @association = association
+      @paths = []
+      @chains = []
+    end
+
+    # Looks through the code of one method.
+    #
+    # @param steps [Array<Array, Symbol>]
+    # @return [Boolean] false where it does anything else
+    def take(steps)
+      @passed = []
+      until steps.empty?
+        case steps
+        in [[:putself], *behind] then steps = of_record(behind) || (return false)
+        in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]
+          return false unless Bytecode.block_pass?(call) && Formula.iterates?(mid, name)
+        in [[:context_value, _], *steps] then nil
+        in [Symbol => label, *steps] then @passed << label
+        in [step, *steps] then return false unless harmless?(step)
+        end
+      end
+      true
+    end
+
+    private
+
+    # @return [Array, nil] the steps behind what is asked of the record
+    def of_record(steps)
+      reader, steps = @context ? reader_of_object(steps) : taken(steps) { |call| Bytecode.simple?(call) }
+      return if reader.nil? || !reader.match?(READER) || (reader.end_with?("?") && Formula.callable?(reader))
+      return of_association(reader, steps) if @association&.call(reader)
+
+      path = [reader]
+      # Of what a reader of a record returns, as of an associated record.
+      while (name, behind = asked_further(steps))
+        path << name
+        steps = behind
+      end
+      @paths |= [path]
+      steps
+    end
+
+    # @return [Array(Symbol, Array), nil] what is called of `object`, and the steps behind it
+    def reader_of_object(steps)
+      case steps
+      in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
+        taken(behind) { |call| Bytecode.on_object?(call) }
+      else nil
+      end
+    end
+
+    # What is asked of an associated record, or of one that may not be there: `.name`, `&.name`. No method of NAMES is that.
+    #
+    # @return [Array(Symbol, Array), nil] the reader, and the steps behind it
+    def asked_further(steps)
+      case steps
+      in [Symbol => label, [:dup], [:branchnil, _], *behind] then nil
+      in [[:dup], [:branchnil, _], *behind] then nil
+      else behind = steps
+      end
+      name, behind = taken(behind) { |call| Bytecode.on_object?(call) && further?(call[:mid]) }
+      @passed << label if name && label
+      [name, behind] if name
+    end
+
+    def further?(name) = name.match?(READER) && !Formula.callable?(name)
+
+    def taken(steps)
+      case steps
+      in [[_, { mid:, orig_argc: 0 } => call], *steps] then [mid, steps] if yield(call)
+      else nil
+      end
+    end
+
+    # A question to an association, of literals.
+    #
+    # @return [Array, nil] the steps behind it
+    def of_association(reader, steps)
+      stack, calls = [], [Chain::Call.new(reader, [], {})]
+      until stack.empty? && Chain::QUESTIONS.include?(calls.last.name)
+        return unless steps.first.is_a?(Array) && Delegation.step(steps.first, stack, calls)
+
+        steps = steps.drop(1)
+      end
+      chain = Chain.new(calls, {})
+      @chains << chain unless @chains.any? { |it| it.calls == calls }
+      steps
+    end
+
+    def harmless?(step)
+      case step
+      in [name, literal] if LITERALS.include?(name) then Formula.literal?(literal)
+      in [name, label] if JUMPS.include?(name) then !@passed.include?(label) # there are no loops
+      in [:opt_newarray_send, _, name] then Formula.callable?(name)
+      in [:opt_newarray_max | :opt_newarray_min => name, _] then Formula.callable?(name[/\w{3}\z/].to_sym)
+      in [name, *] then STEPS.include?(name) || harmless_call?(name, step.grep(Hash))
+      end
+    end
+
+    # An instruction may have two: `!=` falls back on `==`.
+    def harmless_call?(name, calls)
+      calls.any? && name.start_with?("opt_") && calls.all? { |call| Bytecode.simple?(call) && Formula.callable?(call[:mid]) }
+    end
+  end
+end

@@ -1,0 +1,134 @@
+# frozen_string_literal: true
+
+require_relative "../support/pages"
+
+# Methods that make something of what they ask several associations: counts, sums, whether there are any.
+class QuestionsTest < PlanTest
+  class Story < ActiveRecord::Base
+    self.table_name = "posts"
+    belongs_to :author, class_name: "User", optional: true
+    has_many :comments, -> { order(:id) }, foreign_key: :post_id, class_name: "QuestionsTest::Remark"
+    has_many :low, -> { where(score: ..2) }, foreign_key: :post_id, class_name: "QuestionsTest::Remark"
+    has_many :taggings, foreign_key: :post_id
+    has_many :tags, through: :taggings
+    def left = likes.to_i - comments.sum(:score)
+    def quiet? = comments.none? && low.none?
+    def ended = title.end_with?("1") ? 0 : comments.where(score: 3..).sum(:score)
+    def asked_further = comments.first.body
+    def through = author ? comments.count : 0
+    def helped = counted + low.count
+    def counted = comments.count
+  end
+
+  class Remark < ActiveRecord::Base
+    self.table_name = "comments"
+    scope :high, ->(least = 3) { where("score >= ?", least) }
+    def self.of_its_own = where(score: 1)
+  end
+
+  HIGH = { score: 3.. }.freeze
+
+  # {name => [type, code, whether a plan does it]}
+  METHODS = {
+    either: [GraphQL::Types::Boolean, "object.low.exists? || object.comments.high.exists?", true],
+    none: [GraphQL::Types::Boolean, "object.comments.none? && object.tags.none? && object.low.empty?", true],
+    sum: [Integer, "object.likes.to_i + object.comments.sum(:score) - object.low.sum(:score)", true],
+    sums: [String, "[object.comments.maximum(:score), object.comments.minimum(:score), object.comments.size, object.title].inspect", true],
+    twice: [String, 'object.comments.where(score: 1).count.to_s + "/" + object.comments.where(score: 2).count.to_s', true],
+    same: [String, "[object.comments.count, object.comments.count].inspect", true],
+    within: [String, "\"\#{object.title} (\#{object.comments.high(4).size})\"", true],
+    variable: [String, "count = object.comments.count; count > 2 ? \"\#{count} comments\" : \"few\"", true],
+    branch: [Integer, 'return 0 if object.title.end_with?("1"); object.comments.count', true],
+    conditional: [Integer, "object.comments.any? ? object.comments.sum(:score) : nil", true],
+    average: [GraphQL::Types::Float, "object.comments.any? ? object.comments.sum(:score).to_f / object.comments.size : nil", true],
+    negated: [GraphQL::Types::Boolean, "!object.comments.exists?", true],
+    helper: [String, "shown(object.comments.count) + shown(object.low.count)", true],
+    constant: [String, "object.comments.where(HIGH).count.to_s + object.title", true],
+    author: [String, "\"\#{object.author&.name}: \#{object.comments.count}\"", true],
+    zero: [Integer, "100 / object.comments.count", :failing],
+    viewer: [String, "\"\#{object.comments.count} \#{context[:viewer]}\"", true],
+    of_the_model: [Integer, "object.left + 1", false],
+    association: [String, "object.comments.count.to_s + object.comments.class.name", false],
+    kept: [String, "all = object.comments; all.count.to_s", false],
+    loaded: [String, "object.comments.to_a.size.to_s + object.title", false],
+    block: [String, "object.comments.count { |it| it.score == 3 }.to_s + object.title", false],
+    first: [String, "object.title + object.comments.first.body", false],
+    class_method: [String, "object.comments.of_its_own.count.to_s + object.title", false],
+    computed: [String, "object.comments.where(score: object.id).count.to_s + object.title", false],
+    random: [String, 'object.comments.where("random() > 2").count.to_s + object.title', :any]
+  }.freeze
+
+  StoryType = type("QuestionStory") do
+    field :id, Integer
+    METHODS.each do |name, (kind, code, _)|
+      field name, kind
+      class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
+    end
+    field :opaque, String
+    def opaque = object.title.dup.concat(context.fetch(:mark, "!"))
+    def shown(number) = number.zero? ? "none" : number.to_s
+    private :shown
+    field :left, Integer
+    field :quiet, GraphQL::Types::Boolean, method: :quiet?
+    field :ended, Integer
+    field :asked_further, String
+    field :through, Integer
+    field :helped, Integer
+  end
+
+  def pair
+    @pair ||= schemas({ stories: [[StoryType], -> { Story.order(:id) }], few: [[StoryType], -> { Story.order(:id).to_a }], one: [StoryType, -> { Story.find(3) }],
+                        nobody: [[StoryType], -> { Story.none }] })
+  end
+
+  METHODS.each do |name, (_, _, planned)|
+    define_method(:"test_#{name}") do
+      query = "{ stories { id #{name.to_s.camelize(:lower)} } }"
+      case planned
+      when true then assert_plan(query, context: { viewer: "me" })
+      when :any, :failing then 2.times { assert_equal(*pair.map { |schema| text_of(schema.execute(query).to_h) }) }
+      else assert_aside(query, model: Story, errors: :any)
+      end
+      ["{ few { #{name.to_s.camelize(:lower)} } one { it: #{name.to_s.camelize(:lower)} } }", "{ stories { opaque it: #{name.to_s.camelize(:lower)} id } }"].each do |beside|
+        2.times { assert_equal(*pair.map { |schema| text_of(outcome { schema.execute(beside, context: { viewer: 3 }).to_h }) }) }
+      end
+    end
+  end
+
+  def test_methods_of_the_model
+    %w[left quiet ended helped].each { |name| assert_plan("{ stories { id #{name} } }") }
+    assert_plan("{ few { left quiet ended helped } one { left } }", made: [Story])
+    %w[askedFurther through].each { |name| assert_aside("{ stories { #{name} } }", model: Story, errors: :any) }
+  end
+
+  def test_a_statement_for_each_question_in_one_burst
+    query = "{ stories { either sum } }"
+    2.times { pair.last.execute(query) }
+    statements = WireCounter.events("burst.pipeloader") { pair.last.execute(query) }.map { |it| it[:statements] }
+    assert_equal [1, 4], statements
+  end
+
+  def test_what_is_in_memory_counts
+    loaded = -> { Story.order(:id).includes(:comments).to_a.each { |it| it.comments.build(score: 9) } }
+    schemas = schemas({ stories: [[StoryType], loaded] })
+    assert_equal(*schemas.map { |schema| text_of(schema.execute("{ stories { sums either sum negated left } }").to_h) })
+  end
+
+  # Its counter says how many there are.
+  class Counted < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :comments, foreign_key: :post_id, class_name: "QuestionsTest::CountedRemark", inverse_of: :story
+    attribute :comments_count, :integer, default: 77
+  end
+
+  class CountedRemark < ActiveRecord::Base
+    self.table_name = "comments"
+    belongs_to :story, foreign_key: :post_id, class_name: "QuestionsTest::Counted", counter_cache: :comments_count
+  end
+
+  def test_counter_caches
+    type = type("CountedStory") { field :text, String; def text = "#{object.title} #{object.comments.size} #{object.comments.count}" }
+    schemas = schemas({ stories: [[type], -> { Counted.order(:id) }] })
+    3.times { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ stories { text } }").to_h) }) }
+  end
+end
