@@ -74,14 +74,7 @@ module Bench
 
     def execute = @schema.execute(@workload.document, variables: @workload.variables, context: @dataset.context)
 
-    def build_schema
-      query, mutation, plugins = @dataset.query_type, @dataset.mutation_type, self.plugins
-      Class.new(GraphQL::Schema) do
-        query(query)
-        mutation(mutation) if mutation
-        plugins.each { |plugin, options| use(plugin, **options.to_h) }
-      end
-    end
+    def build_schema = @dataset.schema.tap { |schema| plugins.each { |plugin, options| schema.use(plugin, **options.to_h) } }
 
     # Hooks
 

@@ -29,6 +29,15 @@ module Bench
       require_relative "datasets/#{@name}/schema"
     end
 
+    # A new schema of these types, which the contender may change at will.
+    def schema
+      query, mutation = query_type, mutation_type
+      Class.new(GraphQL::Schema) do
+        query(query)
+        mutation(mutation) if mutation
+      end
+    end
+
     def query_type = types.fetch("Query")
     def mutation_type = types["Mutation"]
 
