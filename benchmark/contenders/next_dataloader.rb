@@ -23,9 +23,14 @@ module Bench
     end
 
     def resolve_batch(type, field, batch)
-      type.define_singleton_method(:"all_#{field}") { |objects, _context, **arguments| batch.call(objects, **arguments) }
+      object_types(type).each do |it|
+        it.define_singleton_method(:"all_#{field}") { |objects, _context, **arguments| batch.call(objects, **arguments) }
+      end
       configure(definition(type, field), :resolve_batch, :"all_#{field}")
     end
+
+    # The engine asks the object's type, also for an interface's field.
+    def object_types(type) = type.is_a?(Class) ? [type] : @dataset.types.each_value.grep(Class).select { |it| it < type }
 
     def definition(type, field) = type.own_fields.each_value.find { |definition| definition.original_name == field }
   end
