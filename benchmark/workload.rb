@@ -3,7 +3,8 @@
 module Bench
   # A query, its variables, and the data that it is run on.
   #
-  # includes: what somebody would preload by hand who knows the query, as {root_field => arguments of includes}.
+  # includes: what somebody would preload by hand who knows the query, as {root_field => arguments of includes}; or, where
+  #   that field returns no relation, the method of the root's type that does.
   # tree: whether the query is a plain tree of columns and associations, so that the floors can answer it.
   # only: the names of the contenders for which it is meant; nil: all.
   # hidden: whether it is a point of a curve, and no workload of its own.

@@ -50,7 +50,7 @@ class HarnessTest < Minitest::Test
 
   # Every contender but those whose answer is known to differ, on a workload of each kind.
   def test_all_answers_are_the_same
-    %w[harbors limits chinook-aggregates].each do |name|
+    %w[harbors limits chinook-aggregates app-list app-search].each do |name|
       workload = Bench::Workload.named(name)
       titles = Bench::Contender.all.select { |contender| contender.serves?(workload) }.map(&:title) - %w[pipeloader-exact]
       assert_empty contest(titles, name, rtts: [], uncounted: true)[:absent], name
