@@ -101,6 +101,16 @@ class PolymorphicTest < PlanTest
       end
     end
 
+    class GuardedCity < Base
+      field :name, String
+      def self.authorized?(object, context) = super && object.name != context[:hidden]
+    end
+
+    class Guarded < GraphQL::Schema::Union
+      possible_types GuardedCity, Land
+      def self.resolve_type(object, _context) = object.is_a?(PolymorphicTest::City) ? GuardedCity : Land
+    end
+
     City.field :land, Place
     City.field :port, City
     %i[about visible coded known strict own kind].each { |name| Note.field name, Place }
@@ -169,8 +179,34 @@ class PolymorphicTest < PlanTest
   end
 
   def test_class_that_asks_the_context
-    [{ name: "city 2" }, {}, { name: "city 1" }].each do |context|
-      assert_aside "{ notes { about { ... on City { mine } } } }", model: Note, context: context
+    ["{ notes { about { ... on City { mine } } } }", "{ notes { id about { ... on City { mine name notes { id } } ... on Land { name } } } }"].each do |query|
+      records = [{ name: "city 2" }, {}, { name: "city 1" }, { name: Object.new }].map do |context|
+        plain, piped = pair.map { |schema| -> { text_of(schema.execute(query, context: context.dup).to_h) } }
+        answer = nil
+        instantiated { answer = piped.call }.tap { assert_equal plain.call, answer }
+      end
+      assert_includes records.first, Note.name # what comes is known behind the first one
+      assert_equal [{}, {}], records[1, 2]
+      assert_includes records.last, Note.name
+    end
+  end
+
+  # What asks is asked in its turn, beside fields that may put something there.
+  def test_class_that_asks_what_another_field_assigns
+    of = type("AssigningCity", Types::City) { field :assigned, String; def assigned = context[:name] = object.name.sub(/\d/, "1") }
+    schemas = schemas({ cities: [[of], -> { City.order(:id) }], notes: ROOTS[:notes] }) { orphan_types Types::Island, Types::Tag }
+    ["{ cities { assigned notes { about { ... on City { mine } } } } }", "{ cities { assigned } notes { about { ... on City { mine } } } }",
+     "{ cities { assigned land { ... on Land { name } } } notes { id opaque about { ... on City { mine } } } }"].each do |query|
+      4.times { assert_equal(*schemas.map { |schema| text_of(schema.execute(query, context: { name: "city 2" }).to_h) }, query) }
+    end
+  end
+
+  def test_class_with_a_guard
+    note = type("GuardedNote") { field :id, Integer; field :about, Types::Guarded }
+    schemas = schemas({ notes: [[note], -> { Note.where(about_type: [City.name, nil]).order(:id) }] })
+    [nil, "city 2", nil, "city 7", "city 1", nil].each_with_index do |hidden, index|
+      records = instantiated { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ notes { id about { ... on GuardedCity { name } } } }", context: { hidden: hidden }).to_h) }) }
+      assert_equal 7, records[Note.name], records if index == 3 # those of the plain schema alone
     end
   end
 

@@ -59,7 +59,7 @@ module Pipeloader
         level.zip(found) { |frame, rows| attempt(frame) { told(frame) { frame.take_own(rows.value) } } }
         level = level.reject(&:error).flat_map(&:children)
       end
-      roots.each { |root| root.plan.come }
+      roots.each { |root| root.plan.come(@context) }
     end
 
     # A failure that graphql-ruby will meet is its root's alone. Nothing behind it is gone into.

@@ -4,7 +4,7 @@ module Pipeloader
   # The `authorized?` of an object type, a Formula, as a Plan asks it for each of its rows. All have to pass: what becomes of an
   # object that doesn't is graphql-ruby's to say, and there is no plan then.
   class Admission
-    # How often there were objects of one type, and how often one of them was refused, in one operation.
+    # In how many executions of one operation there were objects of one type, and in how many of these one was refused.
     class History
       # A plan that gives up has read for nothing; so it is tried while it seldom does.
       SELDOM = 1r / 50
@@ -13,10 +13,19 @@ module Pipeloader
 
       def initialize
         @times = @refused = 0
+        @came = @refusing = nil # several places, and objects each by itself, may tell of one execution
       end
 
-      def come = @times += 1
-      def refuse = @refused += 1
+      def come(context)
+        @times += 1 unless @came == context.query.__id__
+        @came = context.query.__id__
+      end
+
+      def refuse(context)
+        @refused += 1 unless @refusing == context.query.__id__
+        @refusing = context.query.__id__
+      end
+
       def worthless? = @refused >= AT_LEAST && @refused > @times * SELDOM
     end
 
@@ -43,7 +52,7 @@ module Pipeloader
     def over? = @history.worthless? || @type.method(:authorized?) != @method
 
     # Rows have come.
-    def come = @history.come
+    def come(context) = @history.come(context)
 
     # @param frame [Frame] of the +row+
     # @raise [DoesNotFit] where its object is refused
@@ -53,7 +62,7 @@ module Pipeloader
 
       raise DoesNotFit if !answer || context.schema.lazy?(answer)
     rescue DoesNotFit
-      @history.refuse
+      @history.refuse(context)
       raise
     end
   end

@@ -109,7 +109,7 @@ module Pipeloader
     def bytes = (@parts.size + @reasons.size) * 650
     def use(context, coerced: false) = @nodes.use(context, coerced: coerced)
     def compile = @nodes.compile
-    def come = @nodes.come
+    def come(context) = @nodes.come(context)
 
     # @param rows [Array<Array>] as many as have been read for one connection
     # @param counts [Hash{String => Integer}] of its Totals, by key

@@ -43,8 +43,8 @@ module Pipeloader
 
     def spoiled? = @strangers.any? { |name| @came.key?(name) } || admissions.any?(&:over?)
 
-    def come
-      admissions.each(&:come)
+    def come(context)
+      admissions.each { |admission| admission.come(context) }
       super
     end
 

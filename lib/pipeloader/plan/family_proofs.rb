@@ -24,16 +24,16 @@ module Pipeloader
       return of_field(type, field, reason) if reason
 
       item, read = field.type.unwrap, [reflection.foreign_type, reflection.foreign_key].map(&:to_s)
-      refused = @operation.came(item, reflection)
+      met = @operation.came(item, reflection)
       lambda do |nodes|
         selections = below(nodes)
         next too_deep(selections) if too_deep(selections)
-        next of_field(type, field, "`#{reflection.name}` of a #{refused.first.first} isn't plain") if refused.any?
+        next of_field(type, field, "`#{reflection.name}` of a #{met.key(:refused)} isn't plain") if met.value?(:refused)
 
         plan = once(:polymorphic, reflection) { {} }[[item, nodes.map(&:__id__)]] ||=
           ->(model) { @operation.plans.plan(item, selections, nodes.first, model) }
         Selection::Part.new(read, lambda do |key, columns|
-          PolymorphicLink.new(key, PlainField.of(type, field), reflection, read.map { |it| columns.index(it) }, refused, &plan)
+          PolymorphicLink.new(key, PlainField.of(type, field), reflection, read.map { |it| columns.index(it) }, met, &plan)
         end, nil, true)
       end
     end

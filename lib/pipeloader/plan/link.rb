@@ -46,7 +46,7 @@ module Pipeloader
     def spoilable = @plan.spoilable
     def size = 1 + @plan.size
     def use(context) = @plan.use(context)
-    def come = @plan.come
+    def come(context) = @plan.come(context)
 
     # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }

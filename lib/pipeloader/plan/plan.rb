@@ -99,9 +99,9 @@ module Pipeloader
     def spoiled? = @admission.over?
 
     # Rows have come, for itself and what is below.
-    def come
-      @admission&.come
-      @links.each(&:come)
+    def come(context)
+      @admission&.come(context)
+      @links.each { |link| link.come(context) }
     end
 
     def model = @projection.model

@@ -18,16 +18,18 @@ module Pipeloader
     # @param plain [PlainField] of the owner's type
     # @param reflection [ActiveRecord::Reflection::BelongsToReflection]
     # @param places [Array(Integer, Integer)] where in its owner's row the class's name is, and the key
-    # @param refused [Hash{String => true}] the classes that it can't lead to, for whoever makes the next plan
+    # @param met [Hash{String => Symbol}] what is known of classes that it leads to, for whoever makes the next plan: :refused where
+    #   it can't, :asks where what is selected of their records asks the context
     # @yieldparam [Class] a model
     # @yieldreturn [Plan, nil]
-    def initialize(key, plain, reflection, places, refused, &plan)
+    def initialize(key, plain, reflection, places, met, &plan)
       @key = key
       @plain = plain
       @reflection = reflection
       @name = reflection.name
       @type, @index = places
-      @refused = refused
+      @met = met
+      @asks = met.value?(:asks)
       @plan = plan
       @nullable = !plain.field.type.non_null?
       @links = Bounded.new(MOST)
@@ -42,11 +44,15 @@ module Pipeloader
     def databases = NONE
     def size = 1
     def use(context) = @links.each_value { |link| link.use(context) }
-    def come = @links.each_value(&:come)
+    def come(context) = @links.each_value { |link| link.come(context) }
     def leads_back? = false
 
+    # As a Plan's. That something below asks is known beforehand: it's asked in its turn then.
+    def asks? = @asks
+    def check(context) = @links.each_value { |link| link.check(context) }
+
     # As a FamilyPlan's.
-    def spoiled? = @refused.any?
+    def spoiled? = @met.value?(:refused) || (@met.value?(:asks) && !@asks)
 
     # @param rows [Array<Array>] of owners
     # @return [Hash{String => Class}] the classes that these name
@@ -85,16 +91,19 @@ module Pipeloader
 
     def make(name, model)
       plan = @plan.call(model)
-      reflection = TargetLookup.reflection(@reflection, model) if plan && !plan.asks?
+      reflection = TargetLookup.reflection(@reflection, model) if plan
       lookup = TargetLookup.of(reflection, plan.projection) if reflection && Lookup.objection(reflection).nil?
-      unless lookup&.narrows?
-        @refused[name] = true
-        raise DoesNotFit
-      end
+      meet(name, :refused) unless lookup&.narrows?
+      meet(name, :asks) if plan.asks? && !@asks
 
       link = Link.new(@key, @plain, reflection, lookup, @index, plan, nullable: true)
       link.confine(@type, { name => true })
       link
+    end
+
+    def meet(name, what)
+      @met[name] = what
+      raise DoesNotFit
     end
   end
 end
