@@ -2,6 +2,76 @@
 
 require_relative "../support/plans"
 
+# JSON columns of which a type of things tells, with each key named: Execution::Next asks a Hash for nothing else.
+class NamedDocumentsTest < PlanTest
+  ActiveRecord::Schema.verbose = false
+  ActiveRecord::Schema.define { create_table(:document_named) { |t| t.string :name; t.jsonb :settings } }
+
+  class Shop < ActiveRecord::Base
+    self.table_name = "document_named"
+  end
+
+  Shop.insert_all!([{ theme: "dark", "big-size" => 3, owner: { name: "Ann" }, rules: [{ name: "r1" }, { name: "r2", on: false }] }, { theme: nil, owner: {} },
+                    nil, {}, { theme: 7, rules: [] }, { rules: [nil] }, [1], "text", { owner: "none" }].each_with_index.map { |it, at| { id: at + 1, name: "shop #{at}", settings: it } })
+
+  class Rule < Schemas::Base
+    graphql_name "NamedRule"
+    field :name, String, hash_key: "name"
+    field :on, GraphQL::Types::Boolean, hash_key: "on"
+  end
+
+  class Owner < Schemas::Base
+    graphql_name "NamedOwner"
+    field :name, String
+    field :label, String, hash_key: :name
+    def name = object["name"]
+  end
+
+  class Settings < Schemas::Base
+    graphql_name "NamedSettings"
+    field :theme, String, hash_key: "theme"
+    field :size, Integer, hash_key: "big-size"
+    field :owner, Owner, hash_key: "owner"
+    field :rules, [Rule], hash_key: "rules"
+    field :missing, String, hash_key: "missing"
+    field :fallen, String, hash_key: "fallen", fallback_value: "fallen"
+    field :deep, String, dig: %w[owner name]
+    field :symbol, String, hash_key: :theme
+    field :own, String
+    def own = object["theme"]
+  end
+
+  class ShopType < Schemas::Base
+    graphql_name "NamedShop"
+    field :name, String
+    field :settings, Settings
+    field :opaque, String
+    def opaque = object.name.dup
+  end
+
+  def pair = @pair ||= schemas({ shops: [[ShopType], -> { Shop.where(id: 1..5).order(:id) }], odd: [[ShopType], -> { Shop.order(:id) }], array: [[ShopType], -> { Shop.where(id: 1..3).order(:id).to_a }] })
+
+  def test_columns
+    assert_plan "{ shops { name settings { theme size missing __typename } } }"
+    assert_plan "{ shops { settings { t: theme own rules { name on } } } }"
+    assert_plan "{ shops { settings { owner { name } } } }"
+    assert_plan "{ array { settings { theme own rules { on } } } }", made: [Shop]
+  end
+
+  def test_symbols_and_the_like
+    ["settings { symbol }", "settings { owner { label } }"].each do |selected|
+      Engine::NEXT ? assert_aside("{ shops { #{selected} } }", model: Shop, errors: :any) : assert_plan("{ shops { #{selected} } }")
+    end
+    ["settings { fallen }", "settings { deep }", "settings { theme owner { label } fallen }"].each { |selected| assert_aside("{ shops { #{selected} } }", model: Shop, errors: :any) }
+  end
+
+  def test_other_things_than_hashes
+    ["settings { theme size }", "settings { rules { name } }", "settings { owner { name } own }", "opaque settings { theme owner { name } }"].each do |selected|
+      3.times { assert_equal(*pair.map { |schema| text_of(outcome { schema.execute("{ odd { name #{selected} } }").to_h }) }) }
+    end
+  end
+end
+
 return if Engine::NEXT # (It asks a Hash for a method.)
 
 # JSON columns of which a type of things tells.

@@ -198,8 +198,11 @@ module Pipeloader
       !reflection.nil? && PlainModel.counted?(reflection)
     end
 
+    # True if the schema's queries may be Execution::Next's.
+    def next? = @operation.schema.respond_to?(:execute_next)
+
     def objection_on_next(plain)
-      return unless plain.other_on_next? && @operation.schema.respond_to?(:execute_next)
+      return unless plain.other_on_next? && next?
 
       "Execution::Next calls another method than `#{plain.reader}`"
     end

@@ -8,10 +8,18 @@ module Pipeloader
     # @param model [Class] of the things
     # @return [Attribute, nil] nil where there is code, or more to be done
     def self.of(key, plain, model)
-      return Entry.new(key, plain.field) if model.equal?(Hash) && plain.reads_entry?
+      return entry(key, plain) if model.equal?(Hash)
 
       new(key, plain.field) if plain.calls_alone?(model) && !plain.of_type? && codeless?(model, plain.field.method_sym)
     end
+
+    def self.entry(key, plain)
+      return Entry.new(key, plain.field) if plain.reads_entry?
+
+      names = plain.entry_names
+      NamedEntry.new(key, plain.field, names) if names
+    end
+    private_class_method :entry
 
     # True if a method is an `attr_reader`, or for a member of a Struct or Data.
     def self.codeless?(model, name)
@@ -105,7 +113,7 @@ module Pipeloader
       def value(row, frame) = frame.coerced? ? row[@index] : @cast.call(row[@index])
     end
 
-    # Of a Hash.
+    # Of a Hash, under the field's name.
     class Entry < Attribute
       def initialize(key, field)
         super
@@ -116,6 +124,19 @@ module Pipeloader
       def code(variable) = "#{variable}.fetch(#{@name.inspect}, nil)"
 
       def read(hash) = hash.fetch(@name) { hash.fetch(@string) { hash.default_proc && raise(DoesNotFit) } }
+    end
+
+    # Of a Hash, under another name.
+    class NamedEntry < Entry
+      # @param names [Array] one, or the second where there is no first
+      def initialize(key, field, names)
+        super(key, field)
+        @name, @string = names.values_at(0, -1)
+      end
+
+      def read(hash)
+        hash.fetch(@name) { hash.fetch(@string) { raise DoesNotFit if hash.default_proc || !hash.default.nil? } }
+      end
     end
   end
 end

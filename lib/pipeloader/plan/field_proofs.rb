@@ -111,17 +111,30 @@ module Pipeloader
       json = column && model.attribute_types.fetch(column).is_a?(ActiveRecord::Type::Json)
       item = TypeWrappers.item(field.type)
       return unless json && item.kind.object? && !PlainModel.of(model).stores?(column)
-      return if @operation.schema.respond_to?(:execute_next) # which asks a Hash for a method
 
       cast = Cast.new(model.attribute_types.fetch(column))
       lambda do |nodes|
-        reason = too_deep(below(nodes)) || selection(item, below(nodes), Hash).reason
+        reason = too_deep(below(nodes)) || selection(item, below(nodes), Hash).reason || objection_to_names(item, below(nodes))
         next of_field(type, field, reason) if reason
 
         Selection::Part.new([column], lambda do |key, columns|
           Attribute::Document.new(key, columns.index(column), cast, field, nodes, @operation)
         end, nil, true)
       end
+    end
+
+    # Execution::Next looks into a Hash for no more than it is told.
+    def objection_to_names(type, selections)
+      return unless next?
+
+      other, = selected(type, selections).find { |_, nodes| !typename?(nodes) && !named?(type, definition_of(type, nodes), nodes) }
+      "Execution::Next doesn't look for `#{other}` in a Hash" if other
+    end
+
+    def named?(type, field, nodes)
+      plain = PlainField.of(type, field)
+      plain.entry_names&.first.is_a?(String) && objection_on_next(plain).nil? &&
+        (leaf?(field) || objection_to_names(TypeWrappers.item(field.type), below(nodes)).nil?)
     end
 
     def leaf(type, field, reader, model)

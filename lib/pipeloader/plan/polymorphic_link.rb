@@ -18,8 +18,8 @@ module Pipeloader
     # @param plain [PlainField] of the owner's type
     # @param reflection [ActiveRecord::Reflection::BelongsToReflection]
     # @param places [Array(Integer, Integer)] where in its owner's row the class's name is, and the key
-    # @param met [Hash{String => Symbol}] what is known of classes that it leads to, for whoever makes the next plan: :refused where
-    #   it can't, :asks where what is selected of their records asks the context
+    # @param met [Hash{String => Symbol}] what is known of classes that it leads to, for whoever makes the next plan: :refused
+    #   where it can't, :asks where what is selected of their records asks the context
     # @yieldparam [Class] a model
     # @yieldreturn [Plan, nil]
     def initialize(key, plain, reflection, places, met, &plan)

@@ -107,8 +107,8 @@ module Pipeloader
         @plain, opaque = selections.partition { |_, selection| selection.reason.nil? }.map(&:to_h)
         strange = types.keys.select { |it| types[it].nil? || (it.equal?(model) && opaque.key?(it)) }
         @strangers = strange.flat_map { |it| names(it).to_a }
-        opaque.delete(model) unless (met = @strangers.any? { |name| came.key?(name) })
-        @reason = opaque.each_value.first&.reason || (UNKNOWN if met || @plain.empty?)
+        own = opaque.delete(model) unless (met = @strangers.any? { |name| came.key?(name) })
+        @reason = opaque.each_value.first&.reason || (own&.reason || UNKNOWN if met || @plain.empty?)
       end
 
       # A model that has heirs may have no records itself. If one comes of which something is opaque, there is no plan any more.

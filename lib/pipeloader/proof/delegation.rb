@@ -24,6 +24,23 @@ module Pipeloader
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
       end
 
+      # @param type [Class] object type of Hashes
+      # @param name [Symbol] of a method of its own
+      # @return [String, Symbol, nil] the key of the entry that it returns: `object["theme"]`
+      def entry(type, name)
+        return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object)) && !counted?
+
+        case Bytecode.of(type.instance_method(name), [])&.steps
+        in [[:putself], [:opt_send_without_block, { mid: :object }], *steps, [:leave]]
+          case steps
+          in [[:opt_aref_with, key, *]] then key
+          in [[:putobject | :putstring | :putchilledstring, String | Symbol => key], [:opt_aref, *]] then key
+          else nil
+          end
+        else nil
+        end
+      end
+
       # Runs one instruction. The stack has all but what the last call has returned: literals, and arguments.
       #
       # @param instructions [Bytecode, nil] of the method whose arguments these may be

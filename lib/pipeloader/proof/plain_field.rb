@@ -103,6 +103,17 @@ module Pipeloader
     # True if a value of a Hash is all that the Interpreter looks for, and nil where there is none.
     def reads_entry? = bare? && !of_type? && fallback(@field).equal?(fallback(SAMPLE))
 
+    # Under which names it looks into a Hash, where that is all: by `hash_key:`, or a method that says `object["theme"]`.
+    #
+    # @return [Array<String, Symbol>, nil] the second one where there is no first
+    def entry_names
+      return if own_code || uncommon || arguments.any? || paged? || !unscoped? || !fallback(@field).equal?(fallback(SAMPLE))
+      return [@field.hash_key, @field.hash_key.to_s].uniq if keyed?
+
+      name = Delegation.entry(@type, @field.resolver_method)
+      [name] if name && MODES.include?(mode)
+    end
+
     # True if its resolver method is the object type's.
     def of_type? = @type.public_method_defined?(@field.resolver_method)
 
@@ -146,10 +157,14 @@ module Pipeloader
     end
 
     # Anything that graphql-ruby does otherwise, or besides.
-    def special
+    def special = uncommon || ("it reads a key of a Hash" if keyed?)
+
+    def keyed? = !@field.hash_key.equal?(SAMPLE.hash_key)
+
+    def uncommon
       return "`trace: true`" if @field.trace && @field.type.unwrap.kind.leaf?
       return "it is introspection" if @field.introspection? || @field.dynamic_introspection
-      return "it reads a key of a Hash" unless @field.hash_key.equal?(SAMPLE.hash_key) && @field.dig_keys.nil?
+      return "it digs in a Hash" if @field.dig_keys
 
       "extras #{extras.join(", ")}" if extras.any?
     end
