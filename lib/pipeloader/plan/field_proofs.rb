@@ -127,7 +127,7 @@ module Pipeloader
     def objection_to_names(type, selections)
       return unless next?
 
-      other, = selected(type, selections).find { |_, nodes| !typename?(nodes) && !named?(type, definition_of(type, nodes), nodes) }
+      other, = selected(type, selections).find { |_, its| !typename?(its) && !named?(type, definition_of(type, its), its) }
       "Execution::Next doesn't look for `#{other}` in a Hash" if other
     end
 

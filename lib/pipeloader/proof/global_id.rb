@@ -87,6 +87,7 @@ module Pipeloader
 
     def initialize(type, model)
       super(model, nil, [%i[id]], {}, [])
+      of_columns([model.primary_key])
       @type = type
     end
 
