@@ -44,6 +44,8 @@ class QuestionsTest < PlanTest
     negated: [GraphQL::Types::Boolean, "!object.comments.exists?", true],
     helper: [String, "shown(object.comments.count) + shown(object.low.count)", true],
     constant: [String, "object.comments.where(HIGH).count.to_s + object.title", true],
+    selected: [Integer, "object.comments.select(:commenter_id).distinct.count + object.low.select(:score).count", true],
+    several_selected: [String, "object.comments.select(:id, :score).distinct.count.to_s + object.title", :any],
     author: [String, "\"\#{object.author&.name}: \#{object.comments.count}\"", true],
     zero: [Integer, "100 / object.comments.count", :failing],
     viewer: [String, "\"\#{object.comments.count} \#{context[:viewer]}\"", true],

@@ -16,7 +16,10 @@ module Pipeloader
     NAME = /\A\w+(?:\.\w+){0,2}\z/
     # Methods that they come to.
     INSIDE = %i[calculate perform_calculation execute_simple_calculation type_cast_calculated_value count empty? exists?].freeze
-    private_constant :ENDS, :COUNTERS, :TYPED, :NAME, :INSIDE
+    # What is counted: `select(:author_id).distinct.count`.
+    QUERIES = [*QUERIES, :select].freeze
+    CLAUSES = [*CLAUSES, :select].freeze
+    private_constant :ENDS, :COUNTERS, :TYPED, :NAME, :INSIDE, :QUERIES, :CLAUSES
 
     # By which the statement's value is made what ActiveRecord returns.
     #
@@ -53,6 +56,8 @@ module Pipeloader
     end
 
     def inside = INSIDE
+    def queries = QUERIES
+    def clauses = CLAUSES
     def typed? = TYPED.include?(@last.name)
     def column = (name = @last.arguments.first.to_s) && (@model.attribute_aliases[name] || name)
 

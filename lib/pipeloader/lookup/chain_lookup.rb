@@ -70,7 +70,9 @@ module Pipeloader
         host?(ActiveRecord::QueryMethods::WhereChain, :not)
     end
 
-    def query?(name) = QUERIES.include?(name) || scope?(name)
+    def query?(name) = queries.include?(name) || scope?(name)
+    def queries = QUERIES
+    def clauses = CLAUSES
     def inside = @last ? INSIDE : []
     def host?(type, name) = Provenance.active_record_alone?(type.instance_method(name))
 
@@ -81,7 +83,7 @@ module Pipeloader
     def changing?
       return @changing if defined?(@changing)
 
-      @changing = @queries.any? { |call| !QUERIES.include?(call.name) || JOINS.include?(call.name) }
+      @changing = @queries.any? { |call| !queries.include?(call.name) || JOINS.include?(call.name) }
     end
 
     # A scope may look at the relation that it is called on, so this is the one that the statement is made of.
@@ -139,7 +141,7 @@ module Pipeloader
 
     def simple?(relation)
       relation.klass.equal?(@model) && !relation.null_relation? && !relation.eager_loading? &&
-        relation.values.none? { |name, value| !CLAUSES.include?(name) && value != [] }
+        relation.values.none? { |name, value| !clauses.include?(name) && value != [] }
     end
 
     def compile(arel, connection)
