@@ -11,6 +11,10 @@ class QuestionsTest < PlanTest
     has_many :low, -> { where(score: ..2) }, foreign_key: :post_id, class_name: "QuestionsTest::Remark"
     has_many :taggings, foreign_key: :post_id
     has_many :tags, through: :taggings
+    def busy = comments.where(score: 3..)
+    def busiest = busy.where(score: 4..).order(score: :desc, id: :asc).limit(2)
+    def endless = endless.where(score: 1)
+    def changed = comments.tap(&:load)
     def left = likes.to_i - comments.sum(:score)
     def quiet? = comments.none? && low.none?
     def ended = title.end_with?("1") ? 0 : comments.where(score: 3..).sum(:score)
@@ -44,6 +48,9 @@ class QuestionsTest < PlanTest
     negated: [GraphQL::Types::Boolean, "!object.comments.exists?", true],
     helper: [String, "shown(object.comments.count) + shown(object.low.count)", true],
     constant: [String, "object.comments.where(HIGH).count.to_s + object.title", true],
+    own_chain: [Integer, "object.busy.count", true],
+    own_chains: [String, "[object.busy.count, object.busiest.size, object.busy.maximum(:score)].inspect", true],
+    own_chain_further: [Integer, "object.busiest.exists? ? object.busy.low.count : 0", false],
     selected: [Integer, "object.comments.select(:commenter_id).distinct.count + object.low.select(:score).count", true],
     several_selected: [String, "object.comments.select(:id, :score).distinct.count.to_s + object.title", :any],
     author: [String, "\"\#{object.author&.name}: \#{object.comments.count}\"", true],
@@ -76,6 +83,13 @@ class QuestionsTest < PlanTest
     field :asked_further, String
     field :through, Integer
     field :helped, Integer
+    remark = Class.new(Schemas::Base) { graphql_name "QuestionRemark"; field :id, GraphQL::Types::ID; field :score, Integer }
+    field :busy, [remark]
+    field :busiest, [remark]
+    field :calm, remark.connection_type, method: :busy
+    field :low_two, [remark]
+    def low_two = object.busy.where(score: ..3).limit(2)
+    field :changed, [remark]
   end
 
   def pair
@@ -101,6 +115,15 @@ class QuestionsTest < PlanTest
     %w[left quiet ended helped].each { |name| assert_plan("{ stories { id #{name} } }") }
     assert_plan("{ few { left quiet ended helped } one { left } }", made: [Story])
     %w[askedFurther through].each { |name| assert_aside("{ stories { #{name} } }", model: Story, errors: :any) }
+  end
+
+  # Methods of the model that ask an association stand for what they say.
+  def test_chains_of_the_model
+    ["busy { id score }", "busiest { id }", "lowTwo { id }", "calm(first: 1) { nodes { id } pageInfo { hasNextPage } }"].each { |it| assert_plan("{ stories { id #{it} } }") }
+    assert_plan("{ few { busy { id } busiest { score } } }", made: [Story])
+    ["opaque busiest { id }", "busy { id } opaque calm(first: 1) { nodes { id } }", "changed { id }"].each do |selected|
+      3.times { assert_equal(*pair.map { |schema| text_of(outcome { schema.execute("{ stories { #{selected} } }").to_h }) }) }
+    end
   end
 
   def test_a_statement_for_each_question_in_one_burst

@@ -38,7 +38,9 @@ module Pipeloader
 
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
     def by_chain(type, field, plain, model)
-      return unless (chain = plain.chain) && chain.contexts_in_conditions? && objection_on_next(plain).nil?
+      chain = plain.chain || (Chain.of(plain.reader) unless plain.objection)
+      return unless (chain &&= PlainModel.of(model).expanded(chain)) && (chain.calls.many? || plain.paged?)
+      return unless chain.contexts_in_conditions? && objection_on_next(plain).nil?
 
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = PlainModel.of(model).reflection(reader.association) if reader.association?

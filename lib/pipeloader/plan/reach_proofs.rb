@@ -35,7 +35,7 @@ module Pipeloader
 
       answers = names.map { |name| reading_of_column(name, model) || reading_of_method(name, model) }
       reaches = further.map { |name, asked| reach(name, asked, model, plain) }
-      questions = chains.map { |name, asked| questions(name, asked, model, plain) }
+      questions = chains.each_value.map { |asked| questions(asked, model, plain) }
       return if [*answers, *reaches, *questions].include?(nil)
 
       made = lambda do |columns|
@@ -45,19 +45,20 @@ module Pipeloader
     end
 
     # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Asked of its columns
-    def questions(name, chains, model, plain)
-      reflection = PlainModel.of(model).reflection(name)
+    def questions(chains, model, plain)
+      asked = chains.map { |chain| PlainModel.of(model).expanded(chain) }
+      reflection = PlainModel.of(model).reflection(asked.first.reader)
       return unless reflection && [model, reflection.klass].all? { |it| postgresql?(it) } && Lookup.objection(reflection).nil?
 
       projection = Projection.of(reflection.klass, [])
       plan = Plan.new(projection, [])
-      lookups = chains.map { |chain| CalculationLookup.new(reflection, projection, chain, nil) }
+      lookups = asked.map { |chain| CalculationLookup.new(reflection, projection, chain, nil) }
       return unless lookups.all? { |lookup| narrows?(lookup) }
 
       key, nodes, casts = lookups.first.owners_key, Told.nodes(chains), lookups.map { |lookup| Cast.new(lookup.value_type) }
       [key, lambda do |columns|
-        asked = lookups.map { |lookup| Calculation.new(nil, plain, reflection, lookup, columns.index(key), plan, nil) }
-        Reach::Asked.new(nodes, asked, casts)
+        calculations = lookups.map { |lookup| Calculation.new(nil, plain, reflection, lookup, columns.index(key), plan, nil) }
+        Reach::Asked.new(nodes, calculations, casts)
       end]
     end
 

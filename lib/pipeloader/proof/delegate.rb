@@ -14,7 +14,7 @@ module Pipeloader
       # @param name [Symbol] of a method of theirs
       # @return [Delegate, nil]
       def of_model(model, name)
-        return unless heirs_have?(model, name)
+        return unless Provenance.heirs_have?(model, name)
 
         method = model.instance_method(name)
         path = path(method) or return

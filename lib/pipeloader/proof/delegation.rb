@@ -24,6 +24,21 @@ module Pipeloader
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
       end
 
+      # @param model [Class] of records
+      # @param name [Symbol] of a method of theirs
+      # @return [Chain, nil] as #chain: what it asks of `self`
+      def of_model(model, name)
+        return if !Provenance.heirs_have?(model, name) || counted?
+
+        instructions = Bytecode.of(model.instance_method(name), []) or return
+        case ConstantNames.fold(instructions.steps)
+        in [[:putself], [:opt_send_without_block, { mid: reader, orig_argc: 0 } => call], *steps, [:leave]]
+          calls = calls_of(steps, [Chain::Call.new(reader, [], {})], nil) if Bytecode.on_self?(call)
+          Chain.new(calls, {}) if calls
+        else nil
+        end
+      end
+
       # @param type [Class] object type of Hashes
       # @param name [Symbol] of a method of its own
       # @return [String, Symbol, nil] the key of the entry that it returns: `object["theme"]`
@@ -69,10 +84,15 @@ module Pipeloader
       def asked(steps, instructions)
         case steps
         in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
-          stack, calls = [], []
-          calls if steps.all? { |step| step(step, stack, calls, instructions) } && stack.empty? && calls.any?
+          calls_of(steps, [], instructions)
         else nil
         end
+      end
+
+      # @param calls [Array<Chain::Call>] that come before
+      def calls_of(steps, calls, instructions)
+        stack = []
+        calls if steps.all? { |step| step(step, stack, calls, instructions) } && stack.empty? && calls.any?
       end
 
       # Everything on the stack must be its argument; otherwise the call isn't the chain's.

@@ -30,7 +30,7 @@ module Pipeloader
       # @param name [Symbol] of a method of theirs
       # @return [EnumPredicate, nil]
       def of(model, name)
-        return unless name.end_with?("?") && Formula.heirs_have?(model, name)
+        return unless name.end_with?("?") && Provenance.heirs_have?(model, name)
 
         method = model.instance_method(name)
         return unless method.owner.instance_of?(METHODS) && Provenance.active_record?(method)

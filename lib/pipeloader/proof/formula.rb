@@ -86,7 +86,7 @@ module Pipeloader
       # @yieldreturn [String, nil] the column that it reads
       # @return [Formula, nil] as #of_type
       def of_model(model, name, association, &column)
-        return unless heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
+        return unless Provenance.heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
         method = model.instance_method(name)
         bodies = OwnCalls.bodies(model, method) { |it| !applications?(model, it) } or return
@@ -108,12 +108,6 @@ module Pipeloader
         when Hash then value.all? { |pair| literal?(pair) }
         else CLASSES.include?(value.class)
         end
-      end
-
-      # True if a public method of a +model+'s is the one of all of its heirs.
-      def heirs_have?(model, name)
-        model.public_method_defined?(name) &&
-          [model, *model.descendants].map { |it| it.instance_method(name).owner if it.method_defined?(name) }.uniq.size == 1
       end
 
       private

@@ -117,6 +117,19 @@ module Pipeloader
     # @return [Boolean] whether it is an association that leads to several
     def collection?(name) = reader(name).association? && reflection(name)&.collection? || false
 
+    # @param chain [Chain] what is asked of its records
+    # @return [Chain] the same, with what a method of the model says in place of its name: `def open = plans.where(open: true)`
+    def expanded(chain, behind = [])
+      return chain if behind.include?(chain.reader) || reader(chain.reader).association? || reader(chain.reader).columns?
+
+      own = Delegation.of_model(@model, chain.reader) or return chain
+      expanded(Chain.new(own.calls + chain.calls.drop(1), chain.parameters), [*behind, chain.reader])
+    end
+
+    # @param name [Symbol] of a method of its records
+    # @return [Boolean] whether several records come of it, as of an association that it names or asks
+    def several?(name) = collection?(expanded(Chain.of(name)).reader)
+
     # @param name [Symbol] of a method of its records
     # @return [String, nil] the column of a reader, or of a predicate: a boolean's, or an enum's
     def column_of(name)
@@ -153,7 +166,7 @@ module Pipeloader
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
       known(@formulas, name) do
-        formula = Formula.of_model(@model, name, method(:collection?)) { |reader| column_of(reader) }
+        formula = Formula.of_model(@model, name, method(:several?)) { |reader| column_of(reader) }
         formula ||= Delegate.of_model(@model, name) || predicate(name)
         formula if formula&.parameters&.empty?
       end

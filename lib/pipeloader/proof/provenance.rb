@@ -36,6 +36,12 @@ module Pipeloader
         model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
       end
 
+      # True if a public method of a +model+'s is the one of all of its heirs.
+      def heirs_have?(model, name)
+        model.public_method_defined?(name) &&
+          [model, *model.descendants].map { |it| it.instance_method(name).owner if it.method_defined?(name) }.uniq.size == 1
+      end
+
       # True if ActiveRecord's method runs as it is: nothing but it, and our patches, is run by calling +method+.
       #
       #: (Method | UnboundMethod) -> bool
