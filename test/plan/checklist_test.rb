@@ -126,6 +126,9 @@ class PlanChecklistTest < PlanChecklistCase
     aliased: -> { alias_method :title, :id },
     after_find: -> { after_find { self.title = "found" } },
     after_initialize: -> { after_initialize { self.title = "initialized" } },
+    after_initialize_if_saved: -> { after_initialize(if: :persisted?) { self.title = "initialized" } },
+    after_initialize_of_its_own: -> { after_initialize(if: :new_record?) { self.title = "initialized" }; define_method(:new_record?) { true } },
+    after_initialize_of_several: -> { after_initialize(if: [-> { self.title = "asked" }, :new_record?]) { self.title = "initialized" } },
     inner_read_attribute: -> { define_method(:_read_attribute) { |name, &block| name == "title" ? "inner" : super(name, &block) } },
     init_with: -> { define_method(:init_with_attributes) { |*arguments, &block| super(*arguments, &block).tap { |it| it.title = "init" } } },
     instantiate: lambda do
@@ -136,6 +139,21 @@ class PlanChecklistTest < PlanChecklistCase
     composed: -> { composed_of :title, class_name: "PlanChecklistTest::Composed", mapping: [%w[body text]] },
     a_strict_model: -> { self.strict_loading_by_default = true; define_method(:title) { "strict" } }
   }.freeze
+
+  # What ActiveRecord asks of a record that isn't saved yet.
+  class Initialized < ActiveRecord::Base
+    self.table_name = "posts"
+    after_initialize :name_it, if: :new_record?
+    after_initialize(unless: :persisted?) { self.title = "initialized" }
+    def name_it = self.title = "named"
+  end
+
+  def test_callbacks_of_new_records
+    it = type("Initialized") { field :id, GraphQL::Types::ID; field :title, String }
+    schemas = schemas({ them: [[it], -> { Initialized.order(:id) }], made: [it, -> { Initialized.new }] })
+    assert_plan("{ them { id title } }", schemas)
+    assert_plan("{ them { title } made { title } }", schemas, made: [Initialized])
+  end
 
   Composed = Struct.new(:text) { def to_s = "composed #{text}" }
 

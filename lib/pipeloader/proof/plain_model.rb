@@ -230,11 +230,20 @@ module Pipeloader
 
     def own_code(model)
       return "#{model.name} has after_find" if model._find_callbacks.any?
-      return "#{model.name} has after_initialize" if model._initialize_callbacks.any?
+      return "#{model.name} has after_initialize" unless model._initialize_callbacks.all? { |it| of_new_records?(model, it) }
 
       foreign = CLASS_METHODS.map { |name| model.method(name) } + INSTANCE_METHODS.map { |name| model.instance_method(name) }
       foreign.reject! { |method| Provenance.active_record?(method) }
       "`#{foreign.first.name}` on #{foreign.first.owner.inspect}" if foreign.any?
+    end
+
+    # True of `after_initialize :set_defaults, if: :new_record?`: what came from the database is none.
+    def of_new_records?(model, callback)
+      conditions = { if: :new_record?, unless: :persisted? }.flat_map do |kind, name|
+        callback.instance_variable_get(:"@#{kind}").grep_v(ActiveSupport::Callbacks::Conditionals::Value).map { |it| [it, name] }
+      end
+      asked, name = conditions.first
+      asked == name && !name.nil? && Provenance.active_record?(model.instance_method(name))
     end
 
     def reader_of(model, name)
