@@ -18,7 +18,7 @@ module Pipeloader
       end
 
       # @return [Array<Link>]
-      def links = reaches + questions.flat_map(&:calculations)
+      def links = reaches + questions.flat_map(&:links)
 
       # @param names [Array<String>] of the row's columns
       # @return [Array] as #of, of a record, where nothing is asked of others
@@ -35,11 +35,15 @@ module Pipeloader
 
     # What is asked of an association by Chains.
     #
-    # nodes: as Told's. calculations: one for each. casts: of what these calculate
-    Asked = Struct.new(:nodes, :calculations, :casts) do
-      def of(row, frame)
-        Told.new(nodes, calculations.zip(casts).map { |calculation, cast| cast.call(calculation.answer(row, frame)) })
-      end
+    # nodes: as Told's. questions: a Number or Values for each
+    Asked = Struct.new(:nodes, :questions) do
+      def of(row, frame) = Told.new(nodes, questions.map { |question| question.of(row, frame) })
+      def links = questions.map(&:link)
+    end
+
+    # What is calculated of an association's records.
+    Number = Struct.new(:link, :cast) do
+      def of(row, frame) = cast.call(link.answer(row, frame))
     end
 
     # What one of the model's own methods works out.
@@ -50,6 +54,25 @@ module Pipeloader
 
     NONE = [].freeze
     private_constant :NONE
+
+    # A column of each of an association's records: `object.tags.map(&:name)`.
+    class Values < Link
+      # @param column [Column] of their rows
+      def initialize(plain, reflection, lookup, index, plan, column)
+        super(nil, plain, reflection, lookup, index, plan, nullable: true)
+        @column = column
+      end
+
+      # It brings no objects.
+      def fields = NONE
+      def link = self
+
+      # @return [Array]
+      def of(row, frame)
+        below = frame.below(self)
+        below.of(row[@index]).map { |its| @column.of(its, below) }
+      end
+    end
 
     # @param plan [Plan] for rows that aren't written
     # @param names [Array<Symbol>] of the +readings+

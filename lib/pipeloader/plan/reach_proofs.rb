@@ -44,24 +44,6 @@ module Pipeloader
       [answers.flat_map(&:first) | reaches.map(&:first) | questions.map(&:first), made]
     end
 
-    # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Asked of its columns
-    def questions(chains, model, plain)
-      asked = chains.map { |chain| PlainModel.of(model).expanded(chain) }
-      reflection = PlainModel.of(model).reflection(asked.first.reader)
-      return unless reflection && [model, reflection.klass].all? { |it| postgresql?(it) } && Lookup.objection(reflection).nil?
-
-      projection = Projection.of(reflection.klass, [])
-      plan = Plan.new(projection, [])
-      lookups = asked.map { |chain| CalculationLookup.new(reflection, projection, chain, nil) }
-      return unless lookups.all? { |lookup| narrows?(lookup) }
-
-      key, nodes, casts = lookups.first.owners_key, Told.nodes(chains), lookups.map { |lookup| Cast.new(lookup.value_type) }
-      [key, lambda do |columns|
-        calculations = lookups.map { |lookup| Calculation.new(nil, plain, reflection, lookup, columns.index(key), plan, nil) }
-        Reach::Asked.new(nodes, calculations, casts)
-      end]
-    end
-
     # @return [Array(Array<String>, Proc), nil] the column, and what makes a Reach::Column of a row's columns
     def reading_of_column(name, model)
       column = column_of(name, model) or return

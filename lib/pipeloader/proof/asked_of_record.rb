@@ -109,13 +109,24 @@ module Pipeloader
     def of_association(reader, steps)
       stack, calls = [], [Chain::Call.new(reader, [], {})]
       until stack.empty? && Chain::QUESTIONS.include?(calls.last.name)
-        return unless steps.first.is_a?(Array) && Delegation.step(steps.first, stack, calls)
+        name = mapped(steps) if stack.empty?
+        return unless name ? calls.push(name) : steps.first.is_a?(Array) && Delegation.step(steps.first, stack, calls)
 
-        steps = steps.drop(1)
+        steps = steps.drop(name ? 2 : 1)
       end
       chain = Chain.new(calls, {})
       @chains << chain unless @chains.any? { |it| it.calls == calls }
       steps
+    end
+
+    # @return [Chain::Call, nil] of `map(&:name)`, with the name as its argument
+    def mapped(steps)
+      case steps
+      in [[:putobject, Symbol => name], [:send, { mid: :map | :collect => mid, orig_argc: 0 } => call, nil], *] if
+           Bytecode.block_pass?(call)
+        Chain::Call.new(mid, [name], {})
+      else nil
+      end
     end
 
     def harmless?(step)

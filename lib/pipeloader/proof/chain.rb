@@ -16,8 +16,8 @@ module Pipeloader
     REQUIRED = Object.new.freeze
     # Calls that take conditions.
     CONDITIONS = %i[where rewhere not find_by exists?].freeze
-    # Calls that count an association's records, or calculate something of them.
-    QUESTIONS = %i[count size exists? any? empty? none? sum maximum minimum].freeze
+    # Calls that count an association's records, calculate something of them, or list values of theirs.
+    QUESTIONS = %i[count size exists? any? empty? none? sum maximum minimum map collect pluck ids].freeze
     private_constant :CONDITIONS
 
     # Nothing but what it calls of the record.

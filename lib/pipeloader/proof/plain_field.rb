@@ -231,7 +231,7 @@ module Pipeloader
     # The same, where it asks associations of the +model+'s, too.
     def of_associations(model)
       several = PlainModel.of(model).method(:several?)
-      return if asked || (worked_out && worked_out.asked.none?(&several))
+      return if asked&.reader_alone? || (worked_out && worked_out.asked.none?(&several))
 
       Formula.of_type(@type, @field.resolver_method, &several)
     end

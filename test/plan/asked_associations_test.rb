@@ -3,12 +3,13 @@
 require_relative "../support/pages"
 
 # Methods that make something of what they ask several associations: counts, sums, whether there are any.
-class QuestionsTest < PlanTest
+class AskedAssociationsTest < PlanTest
   class Story < ActiveRecord::Base
     self.table_name = "posts"
     belongs_to :author, class_name: "User", optional: true
-    has_many :comments, -> { order(:id) }, foreign_key: :post_id, class_name: "QuestionsTest::Remark"
-    has_many :low, -> { where(score: ..2) }, foreign_key: :post_id, class_name: "QuestionsTest::Remark"
+    has_many :comments, -> { order(:id) }, foreign_key: :post_id, class_name: "AskedAssociationsTest::Remark"
+    has_many :every, foreign_key: :post_id, class_name: "AskedAssociationsTest::Remark"
+    has_many :low, -> { where(score: ..2) }, foreign_key: :post_id, class_name: "AskedAssociationsTest::Remark"
     has_many :taggings, foreign_key: :post_id
     has_many :tags, through: :taggings
     def busy = comments.where(score: 3..)
@@ -53,6 +54,17 @@ class QuestionsTest < PlanTest
     own_chain_further: [Integer, "object.busiest.exists? ? object.busy.low.count : 0", false],
     selected: [Integer, "object.comments.select(:commenter_id).distinct.count + object.low.select(:score).count", true],
     several_selected: [String, "object.comments.select(:id, :score).distinct.count.to_s + object.title", :any],
+    mapped: [[Integer], "object.comments.map(&:score)", true],
+    counted_text: [String, "object.comments.count.to_s", true],
+    joined: [String, "[object.tags.map(&:name).join(\", \"), object.comments.where(score: 3).collect(&:id).sum].inspect", true],
+    mapped_twice: [String, "object.comments.map(&:score).sum.to_s + object.comments.map(&:commenter_id).compact.inspect + object.low.map(&:id).size.to_s", true],
+    mapped_by_code: [[String], "object.comments.map(&:inspect)", false],
+    mapped_by_a_block: [[Integer], "object.comments.map { |it| it.score }", false],
+    plucked: [String, "object.every.pluck(:score).sort.inspect + object.every.where(score: 3).order(:id).pluck(:id).inspect", true],
+    ids: [String, "object.every.where(score: 3).ids.sort.inspect", true],
+    plucked_distinct: [String, "object.comments.distinct.pluck(:score).sort.inspect + object.title", false],
+    plucked_sql: [String, "object.every.pluck(\"score + 1\").sort.inspect + object.title", false],
+    plucked_several: [String, "object.every.pluck(:id, :score).sort.inspect + object.title", false],
     author: [String, "\"\#{object.author&.name}: \#{object.comments.count}\"", true],
     zero: [Integer, "100 / object.comments.count", :failing],
     viewer: [String, "\"\#{object.comments.count} \#{context[:viewer]}\"", true],
@@ -67,7 +79,7 @@ class QuestionsTest < PlanTest
     random: [String, 'object.comments.where("random() > 2").count.to_s + object.title', :any]
   }.freeze
 
-  StoryType = type("QuestionStory") do
+  StoryType = type("AskedStory") do
     field :id, Integer
     METHODS.each do |name, (kind, code, _)|
       field name, kind
@@ -83,7 +95,7 @@ class QuestionsTest < PlanTest
     field :asked_further, String
     field :through, Integer
     field :helped, Integer
-    remark = Class.new(Schemas::Base) { graphql_name "QuestionRemark"; field :id, GraphQL::Types::ID; field :score, Integer }
+    remark = Class.new(Schemas::Base) { graphql_name "AskedRemark"; field :id, GraphQL::Types::ID; field :score, Integer }
     field :busy, [remark]
     field :busiest, [remark]
     field :calm, remark.connection_type, method: :busy
@@ -142,13 +154,13 @@ class QuestionsTest < PlanTest
   # Its counter says how many there are.
   class Counted < ActiveRecord::Base
     self.table_name = "posts"
-    has_many :comments, foreign_key: :post_id, class_name: "QuestionsTest::CountedRemark", inverse_of: :story
+    has_many :comments, foreign_key: :post_id, class_name: "AskedAssociationsTest::CountedRemark", inverse_of: :story
     attribute :comments_count, :integer, default: 77
   end
 
   class CountedRemark < ActiveRecord::Base
     self.table_name = "comments"
-    belongs_to :story, foreign_key: :post_id, class_name: "QuestionsTest::Counted", counter_cache: :comments_count
+    belongs_to :story, foreign_key: :post_id, class_name: "AskedAssociationsTest::Counted", counter_cache: :comments_count
   end
 
   def test_counter_caches

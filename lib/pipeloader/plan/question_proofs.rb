@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # As the Analyzer: what a Formula asks of associations that lead to several records.
+  module QuestionProofs
+    private
+
+    # @param chains [Array<Chain>] of one association
+    # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Asked of its columns
+    def questions(chains, model, plain)
+      asked = chains.map { |chain| PlainModel.of(model).expanded(chain) }
+      reflection = PlainModel.of(model).reflection(asked.first.reader)
+      return unless reflection && [model, reflection.klass].all? { |it| postgresql?(it) } && Lookup.objection(reflection).nil?
+
+      questions = asked.map { |chain| values(reflection, chain, plain) || number(reflection, chain, plain) }
+      return if questions.include?(nil)
+
+      key, nodes = questions.first.first, Told.nodes(chains)
+      [key, ->(columns) { Reach::Asked.new(nodes, questions.map { |_, made| made.call(columns.index(key)) }) }]
+    end
+
+    # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach::Number of its place
+    def number(reflection, chain, plain)
+      projection = Projection.of(reflection.klass, [])
+      lookup = CalculationLookup.new(reflection, projection, chain, nil)
+      return unless narrows?(lookup)
+
+      plan, cast = Plan.new(projection, []), Cast.new(lookup.value_type)
+      number = ->(index) { Reach::Number.new(Calculation.new(nil, plain, reflection, lookup, index, plan, nil), cast) }
+      [lookup.owners_key, number]
+    end
+
+    # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Values of its place; nil where it isn't for a list
+    def values(reflection, chain, plain)
+      target = reflection.klass
+      name = listed(reflection, chain)
+      return unless name && objection(target).nil? && (column = column_of(name, target))
+
+      projection = Projection.of(target, [*PlainModel.of(target).keys, column].uniq)
+      before = Chain.new(chain.calls[0..-2], {})
+      lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
+      return unless lookup.many? && narrows?(lookup)
+
+      plan, cast = Plan.new(projection, []), cast(name, target, column)
+      [lookup.owners_key, lambda do |index|
+        Reach::Values.new(plain, reflection, lookup, index, plan, Reach::Column.new(projection.columns.index(column), cast))
+      end]
+    end
+
+    # @return [Symbol, nil] what is listed of each record
+    def listed(reflection, chain)
+      last = chain.calls.last
+      case last.name
+      when :map, :collect then last.arguments.first
+      when :pluck then last.arguments.first if last.arguments.one? && row_by_row?(reflection, chain)
+      when :ids then reflection.klass.primary_key&.to_sym if last.alone? && row_by_row?(reflection, chain)
+      end
+    end
+
+    # True if `pluck` gives a value for each record: `distinct` would leave some out.
+    def row_by_row?(reflection, chain)
+      reflection.scope.nil? && !reflection.through_reflection? && reflection.klass.default_scopes.empty? &&
+        chain.calls[1..-2].all? { |call| %i[where not order limit offset].include?(call.name) }
+    end
+  end
+end
