@@ -66,6 +66,7 @@ class AskedAssociationsTest < PlanTest
     plucked_sql: [String, "object.every.pluck(\"score + 1\").sort.inspect + object.title", false],
     plucked_several: [String, "object.every.pluck(:id, :score).sort.inspect + object.title", false],
     author: [String, "\"\#{object.author&.name}: \#{object.comments.count}\"", true],
+    alike: [Integer, "object.comments.where(score: 1).count + object.comments.where(score: 1.0).count", true],
     zero: [Integer, "100 / object.comments.count", :failing],
     viewer: [String, "\"\#{object.comments.count} \#{context[:viewer]}\"", true],
     of_the_model: [Integer, "object.left + 1", false],
@@ -149,6 +150,101 @@ class AskedAssociationsTest < PlanTest
     loaded = -> { Story.order(:id).includes(:comments).to_a.each { |it| it.comments.build(score: 9) } }
     schemas = schemas({ stories: [[StoryType], loaded] })
     assert_equal(*schemas.map { |schema| text_of(schema.execute("{ stories { sums either sum negated left } }").to_h) })
+  end
+
+  # What an association object remembers that somebody has asked before.
+  LEAST = Struct.new(:score).new(2)
+
+  class Asked < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :scored, -> { where(score: LEAST.score..) }, foreign_key: :post_id, class_name: "AskedAssociationsTest::Remark"
+    has_many :titled, primary_key: :title, foreign_key: :body, class_name: "AskedAssociationsTest::Remark"
+    has_many :notes, foreign_key: :post_id, class_name: "AskedAssociationsTest::Remark"
+  end
+
+  MEMORIES = {
+    scope: ->(it) { it.scored.to_sql; LEAST.score = 4 },
+    key: ->(it) { it.titled.to_sql; it.title = "comment 1" },
+    ids: ->(it) { Remark.insert!({ id: 999, post_id: 3, score: 1 }); it.note_ids; Remark.where(id: 999).delete_all },
+    extended: ->(it) { it.notes.extend(Module.new { def count = 99; def size = 98; def any? = false }) },
+    singleton: ->(it) { def (it.notes).count = 99 },
+    untouched: ->(it) { it.notes.where(score: 3).exists? }
+  }.freeze
+
+  MEMORIES.each do |name, ask|
+    define_method(:"test_memory_#{name}") do
+      remark = type("AskedNote") { field :id, GraphQL::Types::ID }
+      it = type("Remembering") do
+        field :counts, String
+        field :notes, [remark]
+        field :scored, [remark]
+        field :opaque, String
+        def counts = [object.scored.count, object.titled.count, object.notes.count, object.notes.size, object.notes.any?].inspect
+        define_method(:opaque) { ask.call(object) && object.title.dup }
+      end
+      schemas = schemas({ one: [it, -> { Asked.find(3).tap(&ask) }], few: [[it], -> { Asked.where(id: [3, 4]).order(:id) }] })
+      ["{ one { counts } }", "{ one { notes { id } scored { id } counts } }", "{ few { opaque notes { id } scored { id } counts } }"].each do |query|
+        3.times do
+          answers = schemas.map do |schema|
+            LEAST.score = 2
+            text_of(schema.execute(query).to_h)
+          end
+          assert_equal(*answers, query)
+        end
+      end
+    ensure
+      LEAST.score = 2
+      Remark.where(id: 999).delete_all
+    end
+  end
+
+  # An attribute type of the application's runs as often as without plans.
+  class Money
+    LOG = []
+    attr_reader :cents
+
+    def initialize(cents) = @cents = cents
+    def to_s = LOG.push(cents) && "$#{cents}"
+    def zero? = LOG.push(cents) && cents.zero?
+  end
+
+  class MoneyType < ActiveModel::Type::Value
+    def deserialize(value) = value && Money.new(value.to_i)
+    def cast(value) = value.is_a?(Money) ? value : value && Money.new(value.to_i)
+  end
+
+  class Sold < ActiveRecord::Base
+    self.table_name = "comments"
+    attribute :score, MoneyType.new
+  end
+
+  class Seller < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :sales, foreign_key: :post_id, class_name: "AskedAssociationsTest::Sold"
+  end
+
+  def test_values_of_an_own_type
+    it = type("Seller") { field :text, String; field :all, String; def text = object.sales.maximum(:score).to_s + object.title; def all = object.sales.map(&:score).inspect.gsub(/0x\h+/, "") }
+    schemas = schemas({ them: [[it], -> { Seller.order(:id) }] })
+    ["{ them { text } }", "{ them { all } }"].each do |query|
+      logs = schemas.map do |schema|
+        Money::LOG.clear
+        [text_of(schema.execute(query).to_h), Money::LOG.dup]
+      end
+      assert_equal(*logs)
+    end
+  end
+
+  # What fails each time is tried no more, after a while.
+  def test_a_branch_that_nobody_takes
+    it = type("Branching") { field :text, String; def text = object.id.negative? ? object.comments.where("1 / (score - score) > 0").count.to_s : object.title }
+    schemas = schemas({ them: [[it], -> { Story.order(:id) }] })
+    sent = Array.new(6) do
+      statements = WireCounter.events("burst.pipeloader") { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ them { text } }").to_h) }) }
+      statements.sum { |burst| burst[:statements] }
+    end
+    assert_operator sent.first, :>, 1
+    assert_equal 1, sent.last
   end
 
   # Its counter says how many there are.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "active_support/core_ext/kernel/reporting"
 require_relative "../support/plans"
 
 # Resolver methods that only work something out from columns are plain; those that do anything else are graphql-ruby's.
@@ -19,13 +20,13 @@ class FormulasTest < PlanTest
   SQL
   connection.close
 
-  FORMULA_LABELS = { "opened" => "Open", "shut" => "Shut" }.freeze
   FORMULA_NAME = "none"
   FORMULA_LEAST = 3
   FORMULA_CHANGING = %w[a b]
   FORMULA_TWICE = "here"
   module Elsewhere
     FORMULA_TWICE = "there"
+    FORMULA_ELSEWHERE = 5
   end
 
   # Nobody uses it, but who knows.
@@ -121,7 +122,6 @@ class FormulasTest < PlanTest
     array_column: [[String], -> { object.tags&.sort&.reverse }],
     of_the_type: [String, -> { self.label.upcase }],
     literal: [String, -> { "constant" }],
-    frozen_constant: [String, -> { [FORMULA_LABELS.fetch(object.status.to_s, FORMULA_NAME), FORMULA_LEAST].inspect }],
     model_method: [String, -> { "#{object.described.strip} #{object.line} #{object.name}" }],
     regexp: [BOOLEAN, -> { object.email =~ /\A\w+@/ ? true : object.email.to_s.match?(/none/i) }],
     json: [JSON_TYPE, -> { { "size" => object.name.to_s.size, "of" => [object.year] } }],
@@ -299,6 +299,79 @@ class FormulasTest < PlanTest
       schemas = schemas_of(type, body)
       QUERIES.each { |query| assert_aside(query, schemas, model: Thing, errors: :any) }
     end
+  end
+
+  class Labeled < Schemas::Base
+    FORMULA_LABELS = { "opened" => "Open", "shut" => "Shut" }.freeze
+    graphql_name "Labeled"
+    field :it, String
+    field :twice, String
+    field :changing, String
+    field :out_of_scope, String
+    field :autoloaded, String
+    def it = [FORMULA_LABELS.fetch(object.status.to_s, FORMULA_NAME), FORMULA_LEAST].inspect
+    def twice = object.name.to_s + FORMULA_TWICE
+    def changing = object.name.to_s + FORMULA_CHANGING.size.to_s
+    def out_of_scope = object.name.to_s + FORMULA_ELSEWHERE.to_s
+    autoload :FormulaAutoloaded, File.join(__dir__, "no_such_file")
+    def autoloaded = object.id.negative? ? FormulaAutoloaded : object.name
+  end
+
+  # The method runs, and finds the constant itself.
+  def test_constants
+    schemas = schemas({ things: [[Labeled], -> { Thing.order(:id) }] })
+    assert_plan("{ things { it } }", schemas)
+    %w[twice changing outOfScope autoloaded].each { |name| assert_aside("{ things { #{name} } }", schemas, model: Thing, errors: :any) }
+    least = Labeled.const_set(:FORMULA_LEAST, 7)
+    assert_equal(*schemas.map { |schema| text_of(schema.execute("{ things { it } }").to_h) })
+    assert_includes schemas.last.execute("{ things { it } }").to_h.to_s, least.to_s
+  ensure
+    Labeled.send(:remove_const, :FORMULA_LEAST)
+  end
+
+  # Constants of code that nobody looks into cost nothing.
+  def test_modules_are_walked_for_literals_alone
+    type = type("Calling") { 20.times { |i| field :"f#{i}", String; class_eval("def f#{i} = File.join(object.name.to_s, Date.name, Time.name)", __FILE__, __LINE__) } }
+    schemas = schemas({ things: [[type], -> { Thing.order(:id) }] })
+    walks = [1, 20].map do |size|
+      walked = 0
+      TracePoint.new(:c_call) { |call| walked += 1 if call.method_id == :each_object }.enable { schemas.last.execute("{ things { #{Array.new(size) { |i| "f#{i}" }.join(" ")} } }") }
+      walked
+    end
+    assert_operator walks.last, :<=, walks.first
+  end
+
+  # A method that a resolver method calls may be another by now.
+  def test_helpers_that_are_defined_anew
+    it = type("Anew") { field :it, String; def it = shown(object.name.to_s); def shown(text) = text.upcase }
+    schemas = schemas({ things: [[it], -> { Thing.order(:id) }] })
+    assert_plan("{ things { it } }", schemas)
+    silence_warnings { it.class_eval { def shown(text) = "#{object.class.name} #{text}" } }
+    2.times { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ things { it } }").to_h) }) }
+    silence_warnings { Thing.class_eval { def wrapped(text, times) = "[#{text}]" * times } }
+    model = schemas({ things: [[type("Wrapped") { field :helped, String }], -> { Thing.named.order(:id) }] })
+    2.times { assert_plan("{ things { helped } }", model) }
+  ensure
+    silence_warnings { Thing.class_eval { def wrapped(text, times) = "<#{text}>" * times; private :wrapped } }
+  end
+
+  # As many as a stack has room for, and in a circle.
+  def test_helpers_of_helpers
+    it = type("Deep") do
+      field :deep, String
+      field :up, String
+      field :many, String
+      def deep = object.id.negative? ? deep : "x"
+      def up = context[:n] ? down : object.name
+      def down = context[:m] ? "m" : up
+      14.times { |i| class_eval("def a#{i} = #{i == 13 ? "nil" : "a#{i + 1} || a#{i + 1}"}", __FILE__, __LINE__) }
+      field :wide, String
+      def wide = a0.to_s + object.name.to_s
+      400.times { |i| class_eval("def b#{i} = #{i == 399 ? "object.name" : "b#{i + 1}"}", __FILE__, __LINE__) }
+      def many = b0
+    end
+    schemas = schemas({ things: [[it], -> { Thing.order(:id) }] })
+    %w[deep up many wide].each { |name| assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute("{ things { #{name} } }").to_h }) }) }
   end
 
   # Methods of the model's, called by the field or by a resolver method.

@@ -44,7 +44,7 @@ module Pipeloader
       return if list == (connection || ActiveRecord::Base === value) || !(model = ReturnedValue.model(value))
       return unless (plan = at(TypeWrappers.item(type), selections, node, model)) && plan.connection? == connection
 
-      trees = Executor.new(ResolverFiber.current, context).call(plan, value)
+      trees = attempt(plan, value, context)
       list || connection || trees.nil? ? trees : trees.first
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
@@ -54,11 +54,7 @@ module Pipeloader
     #
     # @param page [ConnectionPlan]
     # @return [Hash, nil] as #grow
-    def grow_page(page, connection, context)
-      Executor.new(ResolverFiber.current, context).call(page, connection)
-    rescue *FORESEEN => e
-      raise if Plans.interrupted?(e)
-    end
+    def grow_page(page, connection, context) = attempt(page, connection, context)
 
     # As #grow, for another thing than a record, or a list of such, where no code is behind what is selected of them. A trace that
     # measures fields turns this off: it would hear of a field once for all objects.
@@ -153,7 +149,7 @@ module Pipeloader
       return if selection.nil? && Transactions.open?(model)
 
       plan = (selection || analyze(type, selections, node, model)).plan
-      plan unless plan.nil? || Transactions.around?(plan)
+      plan unless plan.nil? || plan.history.worthless? || Transactions.around?(plan)
     end
 
     # @return [Plan, nil] as #at, whether or not a transaction is open
@@ -167,6 +163,17 @@ module Pipeloader
 
     private
 
+    # @return [Array<Hash>, Hash, nil] nil where the plan doesn't fit, as it may not each time
+    def attempt(plan, value, context)
+      plan.history.try
+      Executor.new(ResolverFiber.current, context).call(plan, value)
+    rescue *FORESEEN => e
+      raise if Plans.interrupted?(e)
+
+      plan.history.fail
+      nil
+    end
+
     def association(*place)
       @associations.fetch(place) { @associations[place] = Analyzer.new(@operation).association(*place) }
     end
@@ -178,7 +185,7 @@ module Pipeloader
       return unless TypeWrappers.nullable(type).list? && values.all? { |it| ReturnedValue.plain_association?(it) }
 
       associations = values.map(&:proxy_association)
-      return unless associations.all? { |it| ReturnedValue.readable_association?(it) }
+      return unless associations.all? { |it| ReturnedValue.readable_association?(it) && ReturnedValue.forgets?(it) }
       return unless (link = link(associations, type, selections, node))
 
       Executor.new(ResolverFiber.current, context).associations(link, associations)

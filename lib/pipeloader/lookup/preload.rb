@@ -88,7 +88,8 @@ module Pipeloader
     end
 
     def untouched?(association)
-      @reflection.collection? ? ReturnedValue.readable_association?(association) : !association.loaded? && association.target.nil?
+      ReturnedValue.forgets?(association) &&
+        (@reflection.collection? ? ReturnedValue.readable_association?(association) : !association.loaded? && association.target.nil?)
     end
 
     def announced(owners, run)

@@ -41,7 +41,7 @@ module Pipeloader
       raise DoesNotFit
     end
 
-    def spoiled? = @strangers.any? { |name| @came.key?(name) } || admissions.any?(&:over?)
+    def spoiled? = @strangers.any? { |name| @came.key?(name) } || @branches.any? { |branch| branch.plan.spoiled? }
 
     def come(context)
       admissions.each { |admission| admission.come(context) }

@@ -94,8 +94,8 @@ module Pipeloader
     # @return [Hash] as FamilyPlan's, of a union or an interface, and records of a +model+
     def came(type, model) = (@came ||= {})[[type, model]] ||= {}
 
-    # @return [Admission::History] of an object type
-    def admissions(type) = (@admissions ||= {})[type] ||= Admission::History.new
+    # @return [Admission::Refusals] of an object type
+    def refusals(type) = (@refusals ||= {})[type] ||= Admission::Refusals.new
 
     # @return [Demands, nil] nil where no record is narrowed
     def demands

@@ -51,7 +51,9 @@ module Pipeloader
 
     NONE = [].freeze
     NO_ARGUMENTS = {}.freeze
-    private_constant :NONE, :NO_ARGUMENTS
+    # In which part of its executions it may not fit what comes.
+    BEARABLE = 1r / 3
+    private_constant :NONE, :NO_ARGUMENTS, :BEARABLE
 
     # @return [Projection] columns of the rows, in their order
     attr_reader :projection
@@ -74,7 +76,8 @@ module Pipeloader
       @projection = projection
       @entries = entries.freeze
       @admission = admission
-      @reaches = [*reaches, *entries.grep(Computed).flat_map { |entry| entry.readings.links }, *admission&.links].freeze
+      @computed = entries.grep(Computed)
+      @reaches = [*reaches, *@computed.flat_map { |entry| entry.readings.links }, *admission&.links].freeze
       @links = number(linking).freeze
       @models = projection ? { model => PlainModel.of(model) } : {}
       @family = @models.each_value.first&.family
@@ -82,6 +85,9 @@ module Pipeloader
       @links.each { |link| @models.update(link.models) }
       @asking = [*admission, *entries].select { |it| it.respond_to?(:asks?) && it.asks? }.freeze
     end
+
+    # @return [History] of its executions as a root's
+    def history = @history ||= History.new(BEARABLE)
 
     # True if it asks the context for anything.
     def asks? = @asking.any?(&:asks?)
@@ -95,8 +101,8 @@ module Pipeloader
     # @return [Array<Plan, PolymorphicLink>] those, of itself and what is below, that rows may turn out not to be for
     def spoilable = @spoilable ||= [*(self if spoilable?), *@links.flat_map(&:spoilable)].uniq(&:__id__).freeze
 
-    # True if it has met rows that it isn't for: there will be more.
-    def spoiled? = @admission.over?
+    # True if it has met rows that it isn't for, of which there will be more; or if one of its methods is another by now.
+    def spoiled? = @admission&.over? || @computed.any? { |entry| entry.formula.over? }
 
     # Rows have come, for itself and what is below.
     def come(context)
@@ -177,7 +183,7 @@ module Pipeloader
 
     private
 
-    def spoilable? = !@admission.nil?
+    def spoilable? = !@admission.nil? || @computed.any?
 
     # Those of one place are read once, and written under several keys.
     #

@@ -3,6 +3,9 @@
 module Pipeloader
   # As the Analyzer: what a Formula asks of associations that lead to several records.
   module QuestionProofs
+    ANY = ActiveModel::Type.default_value
+    private_constant :ANY
+
     private
 
     # @param chains [Array<Chain>] of one association
@@ -23,7 +26,7 @@ module Pipeloader
     def number(reflection, chain, plain)
       projection = Projection.of(reflection.klass, [])
       lookup = CalculationLookup.new(reflection, projection, chain, nil)
-      return unless narrows?(lookup)
+      return unless narrows?(lookup) && (Cast.known?(lookup.value_type) || lookup.value_type.equal?(ANY))
 
       plan, cast = Plan.new(projection, []), Cast.new(lookup.value_type)
       number = ->(index) { Reach::Number.new(Calculation.new(nil, plain, reflection, lookup, index, plan, nil), cast) }

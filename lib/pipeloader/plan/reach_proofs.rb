@@ -15,13 +15,13 @@ module Pipeloader
     end
 
     def prove_guarded(type, model)
-      return unless model < ActiveRecord::Base && PlainType.guarded?(type) && !@operation.admissions(type).worthless?
+      return unless model < ActiveRecord::Base && PlainType.guarded?(type) && !@operation.refusals(type).worthless?
 
       formula = Formula.of_guard(type)
       columns, readings = readings(formula.readers, formula.further, model, nil) if formula
       return unless readings
 
-      Selection::Guarded.new(columns, ->(all) { Admission.new(type, formula, readings.call(all), @operation.admissions(type)) })
+      Selection::Guarded.new(columns, ->(all) { Admission.new(type, formula, readings.call(all), @operation.refusals(type)) })
     end
 
     # @param names [Array<Symbol>] of readers of columns, and of methods that only compute from such

@@ -115,7 +115,7 @@ module Pipeloader
         steps = steps.drop(name ? 2 : 1)
       end
       chain = Chain.new(calls, {})
-      @chains << chain unless @chains.any? { |it| it.calls == calls }
+      @chains << chain unless @chains.any? { |it| it.calls.eql?(calls) }
       steps
     end
 

@@ -6,9 +6,12 @@ module Pipeloader
     # Called past the module's own: a proxy of ActiveSupport's for a deprecated constant warns when it is asked.
     DEFINED = Module.instance_method(:const_defined?)
     GET = Module.instance_method(:const_get)
+    AUTOLOADS = Module.instance_method(:autoload?)
     # Of which what can't change is as good as a literal.
     LITERALS = [NilClass, TrueClass, FalseClass, Integer, Float, Rational, String, Symbol, Regexp, Range].freeze
-    private_constant :DEFINED, :GET, :LITERALS
+    # Seconds for which it is known whose constants there are.
+    LASTING = 5
+    private_constant :DEFINED, :GET, :AUTOLOADS, :LITERALS, :LASTING
 
     class << self
       # In the body of `class A::B` the constants of A aren't found, and a method doesn't tell how that began: so each that there
@@ -32,27 +35,48 @@ module Pipeloader
       # @return [Object, nil] nil where modules of this process have several of the first name
       def everywhere(path)
         path = path.without(:"")
-        homes = ObjectSpace.each_object(Module).select { |it| DEFINED.bind_call(it, path.first, false) }
+        homes = homes(path.first)
         path.drop(1).inject(GET.bind_call(homes.first, path.first, false)) { |host, name| inside(host, name) } if homes.one?
       rescue StandardError, ScriptError # where it is loaded
         nil
       end
 
-      # @param steps [Array<Array, Symbol>] as Bytecode#steps
+      # @param steps [Array<Array, Symbol>] as Bytecode#steps, of code that is run, and so finds the constant for itself
+      # @param method [UnboundMethod] that has them
       # @return [Array<Array, Symbol>] the same, with a literal in place of a constant that is one, frozen with all that is in it
-      def fold(steps)
+      def fold(steps, method)
         folded = []
         until steps.empty?
           path, behind = Bytecode.constant(steps)
-          value = path && everywhere(path)
-          known = !value.nil? && Ractor.shareable?(value) && literal?(value)
-          folded << (known ? [:putobject, value] : steps.first)
-          steps = known ? behind : steps.drop(1)
+          value = path && literal(path, method)
+          folded << (value.nil? ? steps.first : [:putobject, value])
+          steps = value.nil? ? steps.drop(1) : behind
         end
         folded
       end
 
       private
+
+      # That it is a literal where the method seems to stand is looked at first: for the other question the whole heap is walked.
+      def literal(path, method)
+        return if path.size > 1 || scopes(method).none? { |it| there?(it, path.first) }
+
+        value = everywhere(path)
+        value if !value.nil? && Ractor.shareable?(value) && literal?(value)
+      end
+
+      # True if it is loaded.
+      def there?(scope, name) = DEFINED.bind_call(scope, name) && AUTOLOADS.bind_call(scope, name).nil?
+
+      # Many fields are looked at in the first moments of a process.
+      #
+      # @return [Array<Module>] all that have a constant of that +name+
+      def homes(name)
+        now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+        since, known = @homes
+        @homes = [now, known = {}].freeze unless since && now - since < LASTING
+        known[name] ||= ObjectSpace.each_object(Module).select { |it| DEFINED.bind_call(it, name, false) }
+      end
 
       def literal?(value)
         case value
@@ -71,6 +95,7 @@ module Pipeloader
         GET.bind_call(home, name, false) if home
       end
 
+      # @param method [Method, UnboundMethod]
       # @return [Array<Module>] those in whose bodies the method stands, from the inside, as far as their names tell
       def scopes(method)
         host = method.owner

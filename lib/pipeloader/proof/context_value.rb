@@ -13,7 +13,9 @@ module Pipeloader
 
     # What graphql-ruby itself puts there, other for each field.
     OTHERS = %i[current_object current_arguments current_field current_path].freeze
-    private_constant :OTHERS
+    # Through how many methods it is looked for.
+    LEVELS = 10
+    private_constant :OTHERS, :LEVELS
 
     class << self
       # @param steps [Array<Array, Symbol>] as Bytecode#steps
@@ -35,36 +37,34 @@ module Pipeloader
       private
 
       # @return [Array(ContextValue, Array), nil] what is asked at the beginning of the +steps+, and those behind
-      def taken(steps, type)
-        key, calls, behind = begun(steps, type)
+      def taken(steps, type, levels = LEVELS)
+        key, calls, behind = begun(steps, type, levels)
         return unless key
 
         more, behind = called(behind)
         [new(key, calls + more, truth?(behind)), behind]
       end
 
-      def begun(steps, type)
+      def begun(steps, type, levels)
         case steps
         in [[:putself], [:opt_send_without_block, { mid: :context, orig_argc: 0 }], [:putobject, Symbol => key],
             [:opt_aref, { mid: :[], orig_argc: 1 }], *behind]
           [key, [], behind] if !OTHERS.include?(key) && Provenance.graphql?(type.instance_method(:context))
         in [[:putself], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if !%i[context object].include?(mid)
-          helper = helper(type, mid) if Bytecode.simple?(call)
+          helper = helper(type, mid, levels - 1) if levels.positive? && Bytecode.simple?(call)
           [helper.key, helper.calls, behind] if helper
         else nil
         end
       end
 
       # @return [ContextValue, nil] what a method of the type's returns
-      def helper(type, name)
+      def helper(type, name, levels)
         return unless type.method_defined?(name) || type.private_method_defined?(name)
 
         method = type.instance_method(name)
         instructions = Bytecode.of(method) if method.parameters.empty?
-        case instructions&.straight? && fold(instructions.steps, type)
-        in [[:context_value, value], [:leave]] then value
-        else nil
-        end
+        value, behind = taken(instructions.steps, type, levels) if instructions&.straight?
+        value if behind == [[:leave]]
       end
 
       def called(steps)

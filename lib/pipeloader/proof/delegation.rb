@@ -18,7 +18,7 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object)) && !counted?
 
         instructions = Bytecode.of(type.instance_method(name)) or return
-        steps = ContextValue.fold(ConstantNames.fold(instructions.steps), type)
+        steps = ContextValue.fold(instructions.steps, type)
         contexts = ContextValue.all(steps).to_h { |value| [value, Chain::REQUIRED] }
         calls = asked(steps, instructions)
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
@@ -31,7 +31,7 @@ module Pipeloader
         return if !Provenance.heirs_have?(model, name) || counted?
 
         instructions = Bytecode.of(model.instance_method(name), []) or return
-        case ConstantNames.fold(instructions.steps)
+        case instructions.steps
         in [[:putself], [:opt_send_without_block, { mid: reader, orig_argc: 0 } => call], *steps, [:leave]]
           calls = calls_of(steps, [Chain::Call.new(reader, [], {})], nil) if Bytecode.on_self?(call)
           Chain.new(calls, {}) if calls

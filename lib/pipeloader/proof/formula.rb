@@ -67,8 +67,8 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         method = type.instance_method(name)
-        bodies = OwnCalls.bodies(type, method) { false }
-        make(OfType, type, method, bodies, Bytecode.of(method).keywords, association) if bodies
+        found = OwnCalls.of(type, method) { false }
+        make(OfType, type, method, found.values, Bytecode.of(method).keywords, association)&.calling(found.keys) if found
       end
 
       # @param type [Class] object type that has an `authorized?` of its own
@@ -89,8 +89,9 @@ module Pipeloader
         return unless Provenance.heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
         method = model.instance_method(name)
-        bodies = OwnCalls.bodies(model, method) { |it| !applications?(model, it) } or return
-        formula = make(OfModel, model, method, bodies, Bytecode.of(method).keywords, association) or return
+        found = OwnCalls.of(model, method) { |it| !applications?(model, it) } or return
+        formula = make(OfModel, model, method, found.values, Bytecode.of(method).keywords, association)
+        formula = formula&.calling(found.keys) or return
         columns = formula.readers.map(&column)
         formula.of_columns(columns.uniq) unless columns.include?(nil)
       end
@@ -100,6 +101,9 @@ module Pipeloader
 
       # True if that is so of one that is given another in place of a block.
       def iterates?(name, block) = ITERATIONS.include?(name) && rubys?(name) && callable?(block)
+
+      # True if somebody has made another method of that name, for some code.
+      def refined?(name) = refined.include?(name)
 
       # True if a +value+ is of classes that there can be.
       def literal?(value)
@@ -133,6 +137,8 @@ module Pipeloader
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
         return if [*paths.flatten, *contexts.flat_map { |value| value.calls.map(&:name) }].any? { |name| refined.include?(name) }
         return unless bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
+
+        return if asked.chains.any? { |chain| refined.include?(chain.reader) }
 
         kind.new(host, method, paths, parameters, contexts, asked.chains)
       end
@@ -189,7 +195,18 @@ module Pipeloader
       @parameters = parameters
       @contexts = contexts
       @chains = chains.group_by(&:reader)
+      @methods = []
     end
+
+    # @param methods [Array<UnboundMethod>] its own, and those that this calls
+    # @return [Formula, nil] itself; nil where somebody refines one
+    def calling(methods)
+      @methods = methods
+      self unless methods.any? { |method| Formula.refined?(method.name) }
+    end
+
+    # True if one of its methods isn't as it was.
+    def over? = @methods.any? { |method| @host.instance_method(method.name) != method }
 
     # @return [Array<Symbol>] what it calls of the record
     def asked = [*@readers, *@further.keys, *@chains.keys]

@@ -10,13 +10,15 @@ module Pipeloader
   #
   # Limits: keywords, default values, `super`, recursion.
   class OwnCalls
+    # How many methods one may call: each takes some of a fiber's stack.
+    MOST = 50
     # In place of a call whose method's code is among that which is found.
     PROVED = [:putobject, true].freeze
     # What graphql-ruby's objects have: no method of an application's.
     GIVEN = %i[object context].freeze
     # As `case` asks `===` of what isn't self, by the same instruction.
     NAME = /\A[a-z_]/
-    private_constant :PROVED, :GIVEN, :NAME
+    private_constant :MOST, :PROVED, :GIVEN, :NAME
 
     # Something that isn't known; never leaves this class.
     class Unknown < StandardError; end
@@ -24,8 +26,8 @@ module Pipeloader
 
     # @param host [Class] whose instances have the +method+: an object type or a model
     # @param reads [Proc] true for the name of a method that is told apart from code: a reader
-    # @return [Array<Array>, nil] the steps of each method, without the calls of one another
-    def self.bodies(host, method, &reads) = new(host, reads).bodies(method)
+    # @return [Hash{UnboundMethod => Array}, nil] the steps of each method, without the calls of one another
+    def self.of(host, method, &reads) = new(host, reads).of(method)
 
     def initialize(host, reads)
       @host = host
@@ -33,9 +35,9 @@ module Pipeloader
       @found = {} # {method => its steps; nil as long as these are looked at}
     end
 
-    def bodies(method)
+    def of(method)
       prove(method, %i[key keyreq])
-      @found.values
+      @found
     rescue Unknown
       nil
     end
@@ -45,11 +47,12 @@ module Pipeloader
     # @param kinds [Array<Symbol>] of parameters
     def prove(method, kinds)
       return @found[method] || unknown if @found.key?(method) # it may go on for ever
+      return unknown if @found.size >= MOST
 
       instructions = Bytecode.of(method, kinds)
       unknown unless instructions&.straight?
       @found[method] = nil
-      steps = ConstantNames.fold(instructions.steps)
+      steps = ConstantNames.fold(instructions.steps, method)
       @found[method] = without_own(@host < GraphQL::Schema::Object ? ContextValue.fold(steps, @host) : steps)
     end
 

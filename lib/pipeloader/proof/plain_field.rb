@@ -9,7 +9,8 @@ module Pipeloader
     PAGES = %w[after before first last].freeze
     # How Execution::Next resolves a field by one method.
     MODES = %i[direct_send resolve_legacy_instance_method].freeze
-    private_constant :HOST, :SAMPLE, :PAGES, :MODES
+    LATER = Object.new.freeze
+    private_constant :HOST, :SAMPLE, :PAGES, :MODES, :LATER
 
     # Kept with the type, so that reloaded code has its own: what a method has been compiled to is looked at once. The singleton
     # class keeps it, as graphql-ruby reads a type's variables from caches by object shape.
@@ -32,10 +33,11 @@ module Pipeloader
       @type = type
       @field = field
       @method = resolver_method
+      @worked_out = LATER
     end
 
     # True if its type has the same method for it, or none.
-    def current? = @method == resolver_method
+    def current? = @method == resolver_method && (@worked_out.equal?(LATER) || !@worked_out&.over?)
 
     # @param host [Module, nil] whose resolver method of it is known
     # @return [String, nil] what stands in the way; nil if it is plain
@@ -223,7 +225,7 @@ module Pipeloader
 
     # The formula of its resolver method, if it does nothing else.
     def worked_out
-      return @worked_out if defined?(@worked_out)
+      return @worked_out unless @worked_out.equal?(LATER)
 
       @worked_out = asked&.reader_alone? ? nil : Formula.of_type(@type, @field.resolver_method)
     end

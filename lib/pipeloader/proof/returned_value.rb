@@ -102,12 +102,26 @@ module Pipeloader
           !PlainModel.counted?(reflection)
       end
 
-      # True if nothing of an association's is in memory, though somebody may have asked it for its scope.
+      # True if nothing of an association's is in memory, though somebody may have asked it something.
       def unread?(record, name)
         return true unless record.association_cached?(name)
 
         association = record.association(name)
-        !association.loaded? && (association.reflection.collection? ? association.target.empty? : association.target.nil?)
+        !association.loaded? && (association.reflection.collection? ? association.target.empty? : association.target.nil?) &&
+          forgets?(association)
+      end
+
+      # True if it would say the same anew.
+      def forgets?(association)
+        proxy, scope, ids = %i[@proxy @association_scope @association_ids].map { |it| association.instance_variable_get(it) }
+        just?(association, association.class) && (proxy.nil? || just?(proxy, proxy.class)) && ids.nil? &&
+          (scope.nil? || steady?(association.reflection))
+      end
+
+      # True if its scope depends on nothing but its owner's own key.
+      def steady?(reflection)
+        reflection.scope.nil? && !reflection.through_reflection? && reflection.klass.default_scopes.empty? &&
+          reflection.join_foreign_key == reflection.active_record.primary_key
       end
 
       # True if ActiveRecord's methods are its own: modules that it is extended with add others at most, as Kaminari's do.
