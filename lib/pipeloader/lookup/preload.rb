@@ -88,8 +88,9 @@ module Pipeloader
     end
 
     def untouched?(association)
-      ReturnedValue.forgets?(association) &&
-        (@reflection.collection? ? ReturnedValue.readable_association?(association) : !association.loaded? && association.target.nil?)
+      return false unless ReturnedValue.forgets?(association)
+
+      @reflection.collection? ? ReturnedValue.readable_association?(association) : !association.loaded? && association.target.nil?
     end
 
     def announced(owners, run)
