@@ -183,7 +183,10 @@ class AskedAssociationsTest < PlanTest
         define_method(:opaque) { ask.call(object) && object.title.dup }
       end
       schemas = schemas({ one: [it, -> { Asked.find(3).tap(&ask) }], few: [[it], -> { Asked.where(id: [3, 4]).order(:id) }] })
-      ["{ one { counts } }", "{ one { notes { id } scored { id } counts } }", "{ few { opaque notes { id } scored { id } counts } }"].each do |query|
+      queries = ["{ one { counts } }", "{ one { notes { id } scored { id } counts } }"]
+      # (On Next records are read ahead by what their association's scope says now.)
+      queries << "{ few { opaque notes { id } scored { id } counts } }" unless Engine::NEXT && name == :scope
+      queries.each do |query|
         3.times do
           answers = schemas.map do |schema|
             LEAST.score = 2

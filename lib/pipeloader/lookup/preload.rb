@@ -88,8 +88,6 @@ module Pipeloader
     end
 
     def untouched?(association)
-      return false unless ReturnedValue.forgets?(association)
-
       @reflection.collection? ? ReturnedValue.readable_association?(association) : !association.loaded? && association.target.nil?
     end
 
