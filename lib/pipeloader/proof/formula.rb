@@ -271,7 +271,7 @@ module Pipeloader
         def [](name) = Value.new(types.fetch(name).serialize(all.fetch(name)))
       end
       Value = Struct.new(:value_for_database)
-      Loaded = Struct.new(:reader)
+      Loaded = Struct.new(:reader, :reflection)
       private_constant :Attributes, :Value, :Loaded
 
       # @param columns [Array<String>] that its readers read
@@ -292,7 +292,10 @@ module Pipeloader
         record
       end
 
-      def associations(read) = [*@further.keys, *@chains.keys].zip(read).to_h { |name, it| [name, Loaded.new(it)] }
+      def associations(read)
+        names = [*@further.keys, *@chains.keys]
+        names.zip(read).to_h { |name, it| [name, Loaded.new(it, @host.reflect_on_association(name))] }
+      end
     end
   end
 end
