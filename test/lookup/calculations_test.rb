@@ -106,8 +106,6 @@ class CalculationsTest < PlanTest
     block: [Integer, -> { def it = object.comments.count { |comment| comment.score > 3 } }],
     any_with_a_block: [GraphQL::Types::Boolean, -> { def it = object.comments.any? { |comment| comment.score > 3 } }],
     any_with_a_pattern: [GraphQL::Types::Boolean, -> { def it = object.comments.any?(Comment) }],
-    more: [Integer, -> { def it = object.comments.count + 1 }],
-    not: [GraphQL::Types::Boolean, -> { def it = !object.comments.exists? }],
     length: [Integer, -> { def it = object.comments.length }],
     loaded: [Integer, -> { def it = object.comments.load.size }],
     safe: [Integer, -> { def it = object.author&.posts&.count }],

@@ -115,7 +115,7 @@ class PlanChecklistTest < PlanChecklistCase
   # What is told of a record by its model. {condition => body of a model over posts}
   MODELS = {
     reader: -> { def title = "own #{super}" },
-    reader_without_super: -> { def title = "own" },
+    reader_without_super: -> { def title = "own".dup },
     reader_of_a_concern: -> { include(Module.new { def title = "concern's #{super}" }) },
     reader_prepended: -> { prepend(Module.new { def title = "prepended #{super}" }) },
     reader_by_read_attribute: -> { define_method(:title) { self[:title].reverse } },
@@ -135,7 +135,7 @@ class PlanChecklistTest < PlanChecklistCase
       define_singleton_method(:instantiate) { |attributes, *rest, &block| super(attributes.merge("title" => "inst"), *rest, &block) }
       define_singleton_method(:instantiate_instance_of) { |klass, attributes, *rest, &block| super(klass, attributes, *rest, &block).tap { |it| it.title = "inst" } }
     end,
-    store: -> { store :title, accessors: [:inner], coder: JSON; define_method(:title) { "store" } },
+    store: -> { store :title, accessors: [:inner], coder: JSON; define_method(:title) { "store".dup } },
     composed: -> { composed_of :title, class_name: "PlanChecklistTest::Composed", mapping: [%w[body text]] },
     a_strict_model: -> { self.strict_loading_by_default = true; define_method(:title) { "strict" } }
   }.freeze
