@@ -61,6 +61,7 @@ class FormulasTest < PlanTest
     def endless = id.zero? ? endless : nil
     def helped = wrapped(name, 1 + id)
     def changing_helper = changed_name.to_s
+    def with_super = super
     def remembered = @remembered ||= name.to_s
     def own_reader = nick.to_s.strip
     def nick = super&.downcase
@@ -338,7 +339,7 @@ class FormulasTest < PlanTest
       TracePoint.new(:c_call) { |call| walked += 1 if call.method_id == :each_object }.enable { schemas.last.execute("{ things { #{Array.new(size) { |i| "f#{i}" }.join(" ")} } }") }
       walked
     end
-    assert_operator walks.last, :<=, walks.first
+    assert_operator walks.last, :<, walks.first + 10 # and not 60
   end
 
   # A method that a resolver method calls may be another by now.
@@ -376,7 +377,7 @@ class FormulasTest < PlanTest
 
   # Methods of the model's, called by the field or by a resolver method.
   { plain: %i[line aliased number described described_twice constant helped state counted], fail: %i[hidden_one nowhere changing],
-    opaque: %i[remembered own_reader nick of_an_index of_an_attribute given who endless changing_helper] }.each do |kind, names|
+    opaque: %i[remembered own_reader nick of_an_index of_an_attribute given who endless changing_helper with_super] }.each do |kind, names|
     names.each do |name|
       define_method(:"test_#{kind}_#{name}_of_the_model") do
         [type("Thing") { field name, String }, type("Thing") { field name, String; class_eval("def #{name} = object.#{name}", __FILE__, __LINE__) }].each do |thing|

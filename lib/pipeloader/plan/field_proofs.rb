@@ -38,7 +38,7 @@ module Pipeloader
 
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
     def by_chain(type, field, plain, model)
-      chain = plain.chain || (Chain.of(plain.reader) unless plain.objection)
+      chain = plain.chain || (Chain.of(plain.reader) unless plain.paged? || plain.objection)
       return unless (chain &&= PlainModel.of(model).expanded(chain)) && (chain.calls.many? || plain.paged?)
       return unless chain.contexts_in_conditions? && objection_on_next(plain).nil?
 

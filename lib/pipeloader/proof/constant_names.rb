@@ -59,7 +59,7 @@ module Pipeloader
 
       # That it is a literal where the method seems to stand is looked at first: for the other question the whole heap is walked.
       def literal(path, method)
-        return if path.size > 1 || scopes(method).none? { |it| there?(it, path.first) }
+        return unless path.one? && scopes(method).any? { |it| there?(it, path.first) }
 
         value = everywhere(path)
         value if !value.nil? && Ractor.shareable?(value) && literal?(value)

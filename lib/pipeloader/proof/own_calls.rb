@@ -79,7 +79,8 @@ module Pipeloader
       step == [:putself] && Array(following).grep(Hash).none? { |call| reads?(call) }
     end
 
-    def reads?(call) = call[:orig_argc] == 0 && (GIVEN.include?(call[:mid]) || @reads.call(call[:mid]))
+    # `super` has no name.
+    def reads?(call) = call[:mid] && call[:orig_argc] == 0 && (GIVEN.include?(call[:mid]) || @reads.call(call[:mid]))
 
     def method(call)
       name, size = call.values_at(:mid, :orig_argc)

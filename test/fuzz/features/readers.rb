@@ -57,6 +57,15 @@ module Fuzz
     end
   end
 
+  feature "method that asks an association", 0.4 do
+    model do |m|
+      found = pick(m.associations.select { |it| it.many && it.target }) or next
+      key = found.target.key.last
+      m.line("def asked_number = #{pick(["#{found.name}.count", "#{found.name}.where(#{key}: 1..).count + 1", "#{found.name}.any? ? #{found.name}.size : 0", "#{found.name}.map(&:#{key}).size"])}")
+      m.reader("asked_number", "Integer")
+    end
+  end
+
   feature "delegate", 0.2 do
     model do |m|
       found = pick(m.associations.reject { |it| it.many || it.target.nil? }) or next

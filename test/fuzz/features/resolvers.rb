@@ -106,6 +106,37 @@ module Fuzz
     end
   end
 
+  feature "helper method with arguments", 2 do
+    field do |t, m|
+      name = "shown_#{int(1..999)}"
+      next if t.field?("given_to_#{name}")
+
+      t.line("def #{name}(text, times) = #{pick(["text.to_s * times", "times > 1 ? \"<\#{text}>\" : \"\#{text} \#{object.#{m.key.last}}\"", "\"\#{text}\#{times}\".strip"])}")
+      t.field("given_to_#{name}", "String", body: "#{name}(#{string(m, "object", 1)}, #{integer(m, "object", 1)}.to_i.abs % 3)")
+    end
+  end
+
+  feature "numbers of associations", 4 do
+    field do |t, m|
+      relation(m) do |first, target|
+        second = relation(m) { |text, _| text } || first
+        key = target.key.last
+        t.field("sum_#{int(1..9999)}", "Integer", body: pick([
+          "#{first}.count + #{second}.size", "#{first}.exists? ? #{second}.count : 0", "#{first}.none? && #{second}.none? ? 0 : 1", "#{integer(m, "object", 1)}.to_i - #{first}.count",
+          "#{first}.map(&:#{key}).sum", "#{first}.map(&:#{leaf(target)}).compact.size + #{second}.count", "#{first}.sum(:#{key}) - (#{second}.maximum(:id) || 0)", "#{first}.ids.size"
+        ].reject { |it| it.include?(":id)") && second != first }))
+      end
+    end
+  end
+
+  feature "constant that is a literal", 1 do
+    field do |t, m|
+      name = "LABELS_#{int(1..9999)}"
+      t.line("#{name} = #{pick(["{ 1 => \"one\", 2 => \"two\" }.freeze", "%w[a b c].freeze", "[1, [2]]", "{ 1 => Object.new }.freeze"])}")
+      t.field("labeled_#{name.downcase}", "String", body: "#{name}[#{integer(m, "object", 0)}.to_i.abs % 3].to_s.sub(/0x\\h+/, \"\")")
+    end
+  end
+
   feature "service object", 2 do
     field do |t, m|
       name = "#{m.name}Service#{int(1..999)}"
