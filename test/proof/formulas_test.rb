@@ -61,7 +61,9 @@ class FormulasTest < PlanTest
     def endless = id.zero? ? endless : nil
     def helped = wrapped(name, 1 + id)
     def changing_helper = changed_name.to_s
+    # rubocop:disable Lint/UselessMethodDefinition
     def with_super = super
+    # rubocop:enable Lint/UselessMethodDefinition
     def remembered = @remembered ||= name.to_s
     def own_reader = nick.to_s.strip
     def nick = super&.downcase
