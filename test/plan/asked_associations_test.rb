@@ -152,6 +152,52 @@ class AskedAssociationsTest < PlanTest
     assert_equal(*schemas.map { |schema| text_of(schema.execute("{ stories { sums either sum negated left } }").to_h) })
   end
 
+  # Its key is another column than `id`, and consists of two.
+  class Coded < ActiveRecord::Base
+    self.table_name = "comments"
+    self.primary_key = "score"
+  end
+
+  class Twofold < ActiveRecord::Base
+    self.table_name = "comments"
+    self.primary_key = %w[id post_id]
+    attribute :body, :string
+  end
+
+  module Listing
+    def pluck(*) = super.map { |it| "P#{it}" }
+    def ids = super + [99]
+    def map(&) = super.reverse
+  end
+
+  class Listed < ActiveRecord::Base
+    self.table_name = "comments"
+  end
+
+  class Shelf < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :coded, foreign_key: :post_id, class_name: "AskedAssociationsTest::Coded"
+    has_many :twofold, foreign_key: :post_id, class_name: "AskedAssociationsTest::Twofold"
+    has_many :listed, foreign_key: :post_id, class_name: "AskedAssociationsTest::Listed"
+  end
+
+  def test_lists_by_another_key
+    it = type("Shelf") do
+      field :id, Integer
+      { plucked: "object.coded.order(:body).pluck(:id).inspect", ids: "object.coded.order(:body).ids.inspect", mapped: "object.coded.order(:body).map(&:id).inspect",
+        twofold: "object.twofold.ids.size.to_s", predicate: "object.coded.pluck(:body?).inspect", own: "object.listed.order(:id).pluck(:id).inspect",
+        own_ids: "object.listed.ids.sort.inspect", own_map: "object.listed.order(:id).map(&:id).inspect" }.each do |name, code|
+        field name, String
+        class_eval("def #{name} = #{code}", __FILE__, __LINE__)
+      end
+    end
+    [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].each { |host| Listed.relation_delegate_class(host).include(Listing) if host }
+    schemas = schemas({ them: [[it], -> { Shelf.order(:id) }] })
+    %w[plucked ids mapped twofold predicate own ownIds ownMap].each do |name|
+      2.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute("{ them { id #{name} } }").to_h }) }, name) }
+    end
+  end
+
   # What an association object remembers that somebody has asked before.
   LEAST = Struct.new(:score).new(2)
 

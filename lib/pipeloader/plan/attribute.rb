@@ -134,7 +134,12 @@ module Pipeloader
         @name, @string = names.values_at(0, -1)
       end
 
+      # Another String may be meant, where it matters which.
+      def code(variable) = "(#{variable}.compare_by_identity? ? nil : #{super})"
+
       def read(hash)
+        raise DoesNotFit if hash.compare_by_identity?
+
         hash.fetch(@name) { hash.fetch(@string) { raise DoesNotFit if hash.default_proc || !hash.default.nil? } }
       end
     end

@@ -36,28 +36,51 @@ module Pipeloader
     # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Values of its place; nil where it isn't for a list
     def values(reflection, chain, plain)
       target = reflection.klass
-      name = listed(reflection, chain)
-      return unless name && objection(target).nil? && (column = column_of(name, target))
+      return unless objection(target).nil? && listing?(target, chain.calls.last.name)
+
+      column, cast = listed(reflection, chain)
+      return unless column
 
       projection = Projection.of(target, [*PlainModel.of(target).keys, column].uniq)
       before = Chain.new(chain.calls[0..-2], {})
       lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
       return unless lookup.many? && narrows?(lookup)
 
-      plan, cast = Plan.new(projection, []), cast(name, target, column)
+      plan = Plan.new(projection, [])
       [lookup.owners_key, lambda do |index|
         Reach::Values.new(plain, reflection, lookup, index, plan, Reach::Column.new(projection.columns.index(column), cast))
       end]
     end
 
-    # @return [Symbol, nil] what is listed of each record
-    def listed(reflection, chain)
-      last = chain.calls.last
-      case last.name
-      when :map, :collect then last.arguments.first
-      when :pluck then last.arguments.first if last.arguments.one? && row_by_row?(reflection, chain)
-      when :ids then reflection.klass.primary_key&.to_sym if last.alone? && row_by_row?(reflection, chain)
+    # True if ActiveRecord's own methods list them.
+    def listing?(model, name)
+      return false unless Chain::LISTS.include?(name)
+
+      types = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy]
+      types.map { |type| model.relation_delegate_class(type) }.product([name, :records]).all? do |type, method|
+        Provenance.active_record_alone?(type.instance_method(method))
       end
+    end
+
+    # @return [Array(String, Cast), nil] the column that is listed of each record
+    def listed(reflection, chain)
+      model, last = reflection.klass, chain.calls.last
+      return by_reader(last.arguments.first, model) if %i[map collect].include?(last.name)
+      return unless row_by_row?(reflection, chain)
+
+      last.name == :ids ? by_column(model.primary_key, model) : (by_column(last.arguments.first, model) if last.arguments.one?)
+    end
+
+    def by_reader(name, model)
+      column = column_of(name, model)
+      [column, cast(name, model, column)] if column
+    end
+
+    # `pluck` asks no reader.
+    def by_column(name, model)
+      column = model.attribute_aliases.fetch(name.to_s, name.to_s)
+      type = model.attribute_types.fetch(column) if model.columns_hash.key?(column)
+      [column, Cast.new(type)] if type && Cast.known?(type)
     end
 
     # True if `pluck` gives a value for each record: `distinct` would leave some out.

@@ -17,7 +17,8 @@ module Pipeloader
     # Calls that take conditions.
     CONDITIONS = %i[where rewhere not find_by exists?].freeze
     # Calls that count an association's records, calculate something of them, or list values of theirs.
-    QUESTIONS = %i[count size exists? any? empty? none? sum maximum minimum map collect pluck ids].freeze
+    LISTS = %i[map collect pluck ids].freeze
+    QUESTIONS = (%i[count size exists? any? empty? none? sum maximum minimum] + LISTS).freeze
     private_constant :CONDITIONS
 
     # Nothing but what it calls of the record.
