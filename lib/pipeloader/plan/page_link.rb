@@ -12,9 +12,14 @@ module Pipeloader
     end
 
     def build(row, frame, context)
-      counts = @plan.totals.zip(@calculations).to_h { |total, calculation| [total.key, calculation.answer(row, frame)] }
       below = frame.below(self)
-      @plan.list(below.of(row[@index]), below, context, counts)
+      @plan.list(below.of(row[@index]), below, context, (counts(row, frame) if @calculations.any?))
+    end
+
+    private
+
+    def counts(row, frame)
+      @plan.totals.zip(@calculations).to_h { |total, calculation| [total.key, calculation.answer(row, frame)] }
     end
   end
 end
