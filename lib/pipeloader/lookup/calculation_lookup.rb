@@ -7,9 +7,6 @@ module Pipeloader
   #     FROM unnest($1::bigint[]) WITH ORDINALITY AS pipeloader_keys(pipeloader_1, pipeloader_n),
   #     LATERAL (SELECT * FROM (SELECT COUNT(*) FROM "comments" WHERE "comments"."post_id" = pipeloader_keys.pipeloader_1) …
   class CalculationLookup < ChainLookup
-    # {what is asked in the end => how many arguments it may have}
-    ENDS = { count: 0..1, size: 0..0, exists?: 0..1, any?: 0..0, empty?: 0..0, none?: 0..0,
-             sum: 1..1, maximum: 1..1, minimum: 1..1 }.freeze
     # These look at a counter of the record's, if there is one.
     COUNTERS = %i[size any? empty? none?].freeze
     TYPED = %i[sum maximum minimum].freeze
@@ -19,7 +16,7 @@ module Pipeloader
     # What is counted: `select(:author_id).distinct.count`.
     QUERIES = [*QUERIES, :select].freeze
     CLAUSES = [*CLAUSES, :select].freeze
-    private_constant :ENDS, :COUNTERS, :TYPED, :NAME, :INSIDE, :QUERIES, :CLAUSES
+    private_constant :COUNTERS, :TYPED, :NAME, :INSIDE, :QUERIES, :CLAUSES
 
     # By which the statement's value is made what ActiveRecord returns.
     #
@@ -49,7 +46,9 @@ module Pipeloader
       rows.empty? || rows.first.size == 2 ? rows.first&.first : raise(DoesNotFit)
     end
 
-    def ends?(call) = ENDS[call.name]&.cover?(call.arguments.size) && (call.name == :exists? || call.keywords.empty?)
+    def ends?(call)
+      Chain::CALCULATIONS[call.name]&.cover?(call.arguments.size) && (call.name == :exists? || call.keywords.empty?)
+    end
 
     def known?
       @last && super && !(@queries.empty? && COUNTERS.include?(@last.name) && @reflection.has_cached_counter?) && column_known?

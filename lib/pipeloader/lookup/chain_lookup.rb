@@ -14,12 +14,11 @@ module Pipeloader
 
     # Methods that bring it then.
     INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
-    HOSTS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :JOINS, :CLAUSES, :SINGLE, :INSIDE, :HOSTS, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :JOINS, :CLAUSES, :SINGLE, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # True if +chain+ ends with a question for one record.
     def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
@@ -64,17 +63,16 @@ module Pipeloader
     # True if all that is called is ActiveRecord's, or asked for by its like.
     def known?
       called = [*@queries, @last].compact.map(&:name) - [:not]
-      types = HOSTS.map { |host| @model.relation_delegate_class(host) }
+      types = Provenance.association_types(@model)
       @queries.all? { |call| query?(call.name) } && types.product(called).all? { |type, name| type.method_defined?(name) } &&
-        types.product(called + inside).all? { |type, name| host?(type, name) } &&
-        host?(ActiveRecord::QueryMethods::WhereChain, :not)
+        Provenance.active_record_alone_in?(types, called + inside) &&
+        Provenance.active_record_alone_in?([ActiveRecord::QueryMethods::WhereChain], %i[not])
     end
 
     def query?(name) = queries.include?(name) || scope?(name)
     def queries = QUERIES
     def clauses = CLAUSES
     def inside = @last ? INSIDE : []
-    def host?(type, name) = Provenance.active_record_alone?(type.instance_method(name))
 
     # One that is declared by `scope`.
     def scope?(name) = @model.respond_to?(name) && @model.method(name).source_location&.first == SCOPES

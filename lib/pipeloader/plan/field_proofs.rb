@@ -19,14 +19,12 @@ module Pipeloader
     # @return [Part, #call, String] what a field is wherever it is selected, or what makes that of its nodes
     def prove(type, field, model)
       plain = PlainField.of(type, field)
-      part = by_chain(type, field, plain, model) || by_formula(field, plain, model) || by_global_id(field, plain, model)
-      return part if part
-
       reason = plain.objection || objection_on_next(plain)
-      return of_field(type, field, reason) if reason
-
-      reader = PlainModel.of(model).reader(plain.reader)
-      return of_field(type, field, reader.reason) if reader.reason
+      reader = PlainModel.of(model).reader(plain.reader) unless reason
+      chain = plain.chain || (Chain.of(plain.reader) if reader&.reason && !plain.paged?)
+      part = by_chain(type, field, plain, model, chain) || by_formula(field, plain, model) || by_global_id(field, plain, model)
+      return part if part
+      return of_field(type, field, reason || reader.reason) if reason || reader.reason
 
       return document(type, field, reader, model) || leaf(type, field, reader, model) unless reader.association?
 
@@ -36,11 +34,13 @@ module Pipeloader
       reflection.polymorphic? ? polymorphic(type, field, reflection, model) : link(type, field, reflection)
     end
 
+    # @param chain [Chain, nil] what its resolver method asks, or a method of the model's
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
-    def by_chain(type, field, plain, model)
-      chain = plain.chain || (Chain.of(plain.reader) unless plain.paged? || plain.objection)
-      return unless (chain &&= PlainModel.of(model).expanded(chain)) && (chain.calls.many? || plain.paged?)
-      return unless chain.contexts_in_conditions? && objection_on_next(plain).nil?
+    def by_chain(type, field, plain, model, chain)
+      return unless chain&.contexts_in_conditions? && objection_on_next(plain).nil?
+
+      chain = PlainModel.of(model).expanded(chain)
+      return unless chain.calls.many? || plain.paged?
 
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = PlainModel.of(model).reflection(reader.association) if reader.association?

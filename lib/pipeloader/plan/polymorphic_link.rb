@@ -47,7 +47,7 @@ module Pipeloader
     def come(context) = @links.each_value { |link| link.come(context) }
     def leads_back? = false
 
-    # As a Plan's. That something below asks is known beforehand: it's asked in its turn then.
+    # As a Plan's. Known before the rows are there: what asks the context is asked in its turn.
     def asks? = @asks
     def check(context) = @links.each_value { |link| link.check(context) }
 

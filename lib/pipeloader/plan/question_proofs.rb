@@ -54,12 +54,7 @@ module Pipeloader
 
     # True if ActiveRecord's own methods list them.
     def listing?(model, name)
-      return false unless Chain::LISTS.include?(name)
-
-      types = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy]
-      types.map { |type| model.relation_delegate_class(type) }.product([name, :records]).all? do |type, method|
-        Provenance.active_record_alone?(type.instance_method(method))
-      end
+      Chain::LISTS.include?(name) && Provenance.active_record_alone_in?(Provenance.association_types(model), [name, :records])
     end
 
     # @return [Array(String, Cast), nil] the column that is listed of each record

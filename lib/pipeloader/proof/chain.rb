@@ -16,9 +16,12 @@ module Pipeloader
     REQUIRED = Object.new.freeze
     # Calls that take conditions.
     CONDITIONS = %i[where rewhere not find_by exists?].freeze
-    # Calls that count an association's records, calculate something of them, or list values of theirs.
+    # {call that counts an association's records, or calculates something of them => how many arguments it may have}
+    CALCULATIONS = { count: 0..1, size: 0..0, exists?: 0..1, any?: 0..0, empty?: 0..0, none?: 0..0,
+                     sum: 1..1, maximum: 1..1, minimum: 1..1 }.freeze
+    # Calls that list a value of each record.
     LISTS = %i[map collect pluck ids].freeze
-    QUESTIONS = (%i[count size exists? any? empty? none? sum maximum minimum] + LISTS).freeze
+    QUESTIONS = (CALCULATIONS.keys + LISTS).freeze
     private_constant :CONDITIONS
 
     # Nothing but what it calls of the record.

@@ -135,10 +135,8 @@ module Pipeloader
         paths = asked.paths
         # An associated record that is used itself, too.
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
-        return if [*paths.flatten, *contexts.flat_map { |value| value.calls.map(&:name) }].any? { |name| refined.include?(name) }
-        return unless bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
-
-        return if asked.chains.any? { |chain| refined.include?(chain.reader) }
+        names = [*paths.flatten, *asked.chains.map(&:reader), *contexts.flat_map { |value| value.calls.map(&:name) }]
+        return if names.any? { |name| refined?(name) } || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
         kind.new(host, method, paths, parameters, contexts, asked.chains)
       end
@@ -204,6 +202,9 @@ module Pipeloader
       @methods = methods
       self unless methods.any? { |method| Formula.refined?(method.name) }
     end
+
+    # True if its method calls others.
+    def helped? = @methods.many?
 
     # True if one of its methods isn't as it was.
     def over? = @methods.any? { |method| @host.instance_method(method.name) != method }
@@ -279,6 +280,7 @@ module Pipeloader
       def of_columns(columns)
         @columns = columns
         @readers = columns.map(&:to_sym)
+        @reflections = (asked - @readers).to_h { |name| [name, @host.reflect_on_association(name)] }
         self
       end
 
@@ -288,13 +290,13 @@ module Pipeloader
         record = @host.allocate
         record.instance_variable_set(:@primary_key, @host.primary_key)
         record.instance_variable_set(:@attributes, Attributes.new(@columns.zip(values).to_h, @host.attribute_types))
-        record.instance_variable_set(:@association_cache, associations(values.drop(@columns.size)))
+        record.instance_variable_set(:@association_cache, associations(values)) if @reflections.any?
         record
       end
 
-      def associations(read)
-        names = [*@further.keys, *@chains.keys]
-        names.zip(read).to_h { |name, it| [name, Loaded.new(it, @host.reflect_on_association(name))] }
+      def associations(values)
+        read = values.drop(@columns.size)
+        @reflections.each_with_index.to_h { |(name, reflection), index| [name, Loaded.new(read[index], reflection)] }
       end
     end
   end

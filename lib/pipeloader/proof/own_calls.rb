@@ -25,7 +25,7 @@ module Pipeloader
     private_constant :Unknown
 
     # @param host [Class] whose instances have the +method+: an object type or a model
-    # @param reads [Proc] true for the name of a method that is told apart from code: a reader
+    # @param reads [Proc] true for the name of a reader, whose code isn't looked at
     # @return [Hash{UnboundMethod => Array}, nil] the steps of each method, without the calls of one another
     def self.of(host, method, &reads) = new(host, reads).of(method)
 

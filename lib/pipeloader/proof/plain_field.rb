@@ -9,8 +9,11 @@ module Pipeloader
     PAGES = %w[after before first last].freeze
     # How Execution::Next resolves a field by one method.
     MODES = %i[direct_send resolve_legacy_instance_method].freeze
+    # In place of what nobody has asked for yet.
     LATER = Object.new.freeze
-    private_constant :HOST, :SAMPLE, :PAGES, :MODES, :LATER
+    # For how many models it knows what its method asks of associations.
+    MODELS = 16
+    private_constant :HOST, :SAMPLE, :PAGES, :MODES, :LATER, :MODELS
 
     # Kept with the type, so that reloaded code has its own: what a method has been compiled to is looked at once. The singleton
     # class keeps it, as graphql-ruby reads a type's variables from caches by object shape.
@@ -34,10 +37,12 @@ module Pipeloader
       @field = field
       @method = resolver_method
       @worked_out = LATER
+      @of_associations = Bounded.new(MODELS).compare_by_identity # {model => Formula; nil where it is none}
+      @helped = []
     end
 
     # True if its type has the same method for it, or none.
-    def current? = @method == resolver_method && (@worked_out.equal?(LATER) || !@worked_out&.over?)
+    def current? = @method == resolver_method && @helped.none?(&:over?)
 
     # @param host [Module, nil] whose resolver method of it is known
     # @return [String, nil] what stands in the way; nil if it is plain
@@ -227,7 +232,14 @@ module Pipeloader
     def worked_out
       return @worked_out unless @worked_out.equal?(LATER)
 
-      @worked_out = asked&.reader_alone? ? nil : Formula.of_type(@type, @field.resolver_method)
+      @worked_out = asked&.reader_alone? ? nil : formula_of_type
+    end
+
+    # Those that call other methods hold as long as these are the same.
+    def formula_of_type(&association)
+      formula = Formula.of_type(@type, @field.resolver_method, &association)
+      @helped << formula if formula&.helped?
+      formula
     end
 
     # The same, where it asks associations of the +model+'s, too.
@@ -235,7 +247,10 @@ module Pipeloader
       several = PlainModel.of(model).method(:several?)
       return if asked&.reader_alone? || (worked_out && worked_out.asked.none?(&several))
 
-      Formula.of_type(@type, @field.resolver_method, &several)
+      known = @of_associations.fetch(model, LATER)
+      return known if known.nil? || (Formula === known && known.chains.each_key.all?(&several))
+
+      @of_associations[model] = formula_of_type(&several)
     end
   end
 end

@@ -120,7 +120,8 @@ module Pipeloader
     # @param chain [Chain] what is asked of its records
     # @return [Chain] the same, with what a method of the model says in place of its name: `def open = plans.where(open: true)`
     def expanded(chain, behind = [])
-      return chain if behind.include?(chain.reader) || reader(chain.reader).association? || reader(chain.reader).columns?
+      reader = reader(chain.reader)
+      return chain if behind.include?(chain.reader) || reader.association? || reader.columns?
 
       own = Delegation.of_model(@model, chain.reader) or return chain
       expanded(Chain.new(own.calls + chain.calls.drop(1), chain.parameters), [*behind, chain.reader])
@@ -128,7 +129,7 @@ module Pipeloader
 
     # @param name [Symbol] of a method of its records
     # @return [Boolean] whether several records come of it, as of an association that it names or asks
-    def several?(name) = collection?(expanded(Chain.of(name)).reader)
+    def several?(name) = !reader(name).columns? && collection?(expanded(Chain.of(name)).reader)
 
     # @param name [Symbol] of a method of its records
     # @return [String, nil] the column of a reader, or of a predicate: a boolean's, or an enum's

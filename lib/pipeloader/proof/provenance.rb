@@ -4,6 +4,8 @@ module Pipeloader
   # True if a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
   # by the file that defines it, as anyone may open their modules.
   module Provenance
+    # What an association that leads to several records is asked as.
+    ASSOCIATIONS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
 
     # Each has its VERSION in a file of its own folder.
@@ -15,7 +17,7 @@ module Pipeloader
     # Where Ruby's own methods are, those that aren't written in C.
     CORE = ["<internal:", "#{RbConfig::CONFIG["rubylibdir"]}/"].freeze
     LIBRARIES = [RbConfig::CONFIG["rubylibdir"], RbConfig::CONFIG["rubyarchdir"]].map { |folder| "#{folder}/" }.freeze
-    private_constant :RUBY, :FOLDERS, :PATCHES, :CORE, :LIBRARIES
+    private_constant :ASSOCIATIONS, :RUBY, :FOLDERS, :PATCHES, :CORE, :LIBRARIES
 
     class << self
       # True if it is defined by Object, or the like: by Ruby, and seldom by others.
@@ -34,6 +36,15 @@ module Pipeloader
       #: (singleton(ActiveRecord::Base), Symbol) -> bool
       def attributes?(model, name)
         model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+      end
+
+      # @param model [Class] of records
+      # @return [Array<Class>] of the relations and proxies that an association to it gives
+      def association_types(model) = ASSOCIATIONS.map { |host| model.relation_delegate_class(host) }
+
+      # True if ActiveRecord's methods of these +names+ run as they are, of each of the +types+.
+      def active_record_alone_in?(types, names)
+        types.product(names).all? { |type, name| active_record_alone?(type.instance_method(name)) }
       end
 
       # True if a public method of a +model+'s is the one of all of its heirs.
