@@ -138,7 +138,7 @@ module Fuzz
       return "count" if numbers.empty? || chance(0.6)
 
       column = pick(numbers).name
-      pick(["sum(:#{column}).to_i", "maximum(:#{column}).to_i", "minimum(:#{column}).to_i", "size", "where.not(#{column}: nil).count", "pluck(:#{column}).compact.sum"])
+      pick(["sum(:#{column}).to_i", "sum(\"#{target.table}.#{column}\").to_i", "maximum(:#{column}).to_i", "minimum(:#{column}).to_i", "size", "where.not(#{column}: nil).count", "pluck(:#{column}).compact.sum"])
     end
 
     # A method of a record that needs nothing.

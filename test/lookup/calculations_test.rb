@@ -32,7 +32,14 @@ class CalculationsTest < PlanTest
     end
     has_many :grouped, -> { group(:score).order(:score) }, foreign_key: :post_id, class_name: "Comment"
     has_many :its_own, ->(book) { where(score: ..book.likes) }, foreign_key: :post_id, class_name: "Comment"
+    has_many :replies, foreign_key: :post_id, class_name: "CalculationsTest::Reply"
     has_many :counted, foreign_key: :post_id, counter_cache: :likes, class_name: "CalculationsTest::Counted"
+  end
+
+  class Reply < ActiveRecord::Base
+    self.table_name = "comments"
+    belongs_to :comment, foreign_key: :id, class_name: "CalculationsTest::Chapter"
+    attribute :score, :string
   end
 
   class Counted < ActiveRecord::Base
@@ -75,6 +82,9 @@ class CalculationsTest < PlanTest
     maximum_of_an_enum: [Integer, -> { def it = object.chapters.maximum(:score) }],
     sum: [Integer, -> { def it = object.comments.sum(:score) }],
     sum_of_ids: [Integer, -> { def it = object.comments.sum(:commenter_id) }], # (numeric, to the server)
+    sum_with_the_table: [Integer, -> { def it = object.comments.where("comments.score > 3").sum("comments.score") }],
+    maximum_of_an_enum_with_the_table: [Integer, -> { def it = object.chapters.maximum("comments.score") }],
+    minimum_through_with_the_table: [String, -> { def it = object.commenters.minimum("users.name") }],
     sum_of_sql: [Integer, -> { def it = object.comments.sum("length(body)") }],
     sum_of_fractions: [Float, -> { def it = object.comments.sum("score / 3.0") }],
     sum_as_text: [String, -> { def it = object.comments.sum("score / 3.0") }],
@@ -129,6 +139,8 @@ class CalculationsTest < PlanTest
     writes: [Integer, -> { def it = object.comments.where("score < 0").delete_all }],
     a_record: [Integer, -> { def it = object.author.posts.count rescue 0 }],
     column_of_another: [Integer, -> { def it = object.comments.joins(:commenter).maximum("users.id") }],
+    column_of_an_association_named_as_the_table: [Integer, -> { def it = object.replies.maximum("comments.score") }],
+    alias_with_the_table: [Integer, -> { def it = object.chapters.maximum("comments.writer_id") }],
     column_that_there_is_not: [Integer, -> { def it = object.comments.maximum(:nothing) }],
     column_of_a_schema: [Integer, -> { def it = object.chapters.maximum("public.comments.score") }],
     sum_of_several: [String, -> { def it = object.comments.sum("score), (7") }],

@@ -58,7 +58,19 @@ module Pipeloader
     def queries = QUERIES
     def clauses = CLAUSES
     def typed? = TYPED.include?(@last.name)
-    def column = (name = @last.arguments.first.to_s) && (@model.attribute_aliases[name] || name)
+
+    # With the table's own name before it, it's the same one.
+    def column
+      table, name = @last.arguments.first.to_s.split(".", 2)
+      return @model.attribute_aliases.fetch(table, table) unless name
+
+      own_table?(table) ? name : "#{table}.#{name}"
+    end
+
+    # ActiveRecord looks for an association of that name first.
+    def own_table?(table)
+      table == @model.table_name && [table, table.singularize].none? { |name| @model.reflect_on_association(name) }
+    end
 
     # True if it can be told what type it has.
     def column_known?
