@@ -8,5 +8,6 @@
 require "pipeloader/report/log_subscriber"
 require "pipeloader/report/witness"
 require "pipeloader/report/code_location"
+require "pipeloader/report/obstacle"
 require "pipeloader/report/explanation"
 require "pipeloader/report/schema_explanation"

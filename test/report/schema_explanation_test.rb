@@ -78,6 +78,7 @@ class SchemaExplanationTest < PlanTest
     assert_equal %w[author excerpt title], text[:fields].select { |_, it| it[:compiled] }.keys.sort
     line = TextType.instance_method(:author_posts).source_location.last
     assert_equal({ compiled: false, reason: "resolver method `author_posts` on SchemaExplanationTest::TextType",
+                   obstacle: "`author_posts` asks `dup` of SchemaExplanationTest::Shop::Writer",
                    location: "test/report/schema_explanation_test.rb:#{line}" }, text[:fields]["authorPosts"])
     assert_equal({ compiled: false, reason: "it takes an argument that can't be made up" }, text[:fields]["ranged"])
     assert_match(/has no method `missing`/, text[:fields]["missing"][:reason])

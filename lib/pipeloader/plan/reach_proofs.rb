@@ -6,7 +6,31 @@ module Pipeloader
     NOTHING = {}.freeze
     private_constant :NOTHING
 
+    # @param formula [Formula] of a method that is asked of records of the +model+, or of their objects
+    # @return [Array(String, Class), nil] what it asks that isn't known, as "comments.reload.count", and of which model; nil if
+    #   all is
+    def unreadable(formula, model)
+      chain = formula.chains.values.flatten.find { |it| questions([it], model, nil).nil? }
+      return [chain.calls.map(&:name).join("."), model] if chain
+
+      unread(formula.readers, formula.further, model)
+    end
+
     private
+
+    def unread(names, further, model)
+      name = names.find { |it| (reading_of_column(it, model) || reading_of_method(it, model)).nil? }
+      return [name.to_s, model] if name
+
+      name, asked = further.find { |it, below| reach(it, below, model, nil).nil? }
+      (unread_behind(name, asked, model) || [name.to_s, model]) if name
+    end
+
+    def unread_behind(name, asked, model)
+      further = asked.reject { |_, below| below.empty? }
+      reflection = reached(name, model)
+      unread(asked.keys - further.keys, further, reflection.klass) if reflection
+    end
 
     # @return [Selection::Guarded, nil] nil where graphql-ruby has to ask who may see an object
     def guarded(type, model)

@@ -25,6 +25,9 @@ module Pipeloader
     # @return [Array<Chain>] of associations
     attr_reader :chains
 
+    # @return [Array<Array, Symbol>] of the code that was looked through last, the steps from the first that isn't known
+    attr_reader :left
+
     # @param context [Boolean] whether the record is `object`; if not, it is `self`
     # @param association [Proc, nil] true for the name of an association that may be asked by a Chain
     def initialize(context:, association:)
@@ -40,7 +43,7 @@ module Pipeloader
     # @return [Boolean] false where it does anything else
     def take(steps)
       @passed = []
-      until steps.empty?
+      until (@left = steps).empty?
         case steps
         in [[:putself], *behind] then steps = of_record(behind) || (return false)
         in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]

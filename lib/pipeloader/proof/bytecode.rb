@@ -80,6 +80,13 @@ module Pipeloader
     # @return [Array<Array, Symbol>] [[:putself], :label_4, …]
     def steps = @sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
 
+    # @param step [Array] one of #steps
+    # @return [Integer, nil] the line of the first like it
+    def line(step)
+      body = @sequence.last
+      body.take(body.index(step) || 0).grep(Integer).last
+    end
+
     # True if it is the code of another method, which was made this one by `define_method`: it has another `self`.
     def anothers?(sequence) = @sequence[9] == :method && sequence.base_label != @method.original_name.name
 

@@ -67,7 +67,7 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         method = type.instance_method(name)
-        found = OwnCalls.of(type, method) { false }
+        found = OwnCalls.new(type).of(method)
         make(OfType, type, method, found.values, Bytecode.of(method).keywords, association)&.calling(found.keys) if found
       end
 
@@ -89,7 +89,7 @@ module Pipeloader
         return unless Provenance.heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
 
         method = model.instance_method(name)
-        found = OwnCalls.of(model, method) { |it| !applications?(model, it) } or return
+        found = OwnCalls.new(model).of(method) or return
         formula = make(OfModel, model, method, found.values, Bytecode.of(method).keywords, association)
         formula = formula&.calling(found.keys) or return
         columns = formula.readers.map(&column)
@@ -115,15 +115,6 @@ module Pipeloader
       end
 
       private
-
-      # True if a +model+, with all its heirs, has one method of that name, and that is code of the application's.
-      def applications?(model, name)
-        family = [model, *model.descendants]
-        return false unless family.all? { |it| it.method_defined?(name) || it.private_method_defined?(name) }
-
-        methods = family.map { |it| it.instance_method(name) }
-        methods.map(&:owner).uniq.one? && !Provenance.attributes?(model, name) && !Provenance.active_record?(methods.first)
-      end
 
       # @param bodies [Array<Array>] the steps of the +method+, and of others that it runs
       # @return [Formula, nil] of that +kind+

@@ -24,17 +24,18 @@ module Pipeloader
     class Unknown < StandardError; end
     private_constant :Unknown
 
-    # @param host [Class] whose instances have the +method+: an object type or a model
-    # @param reads [Proc] true for the name of a reader, whose code isn't looked at
-    # @return [Hash{UnboundMethod => Array}, nil] the steps of each method, without the calls of one another
-    def self.of(host, method, &reads) = new(host, reads).of(method)
+    # @return [Array(UnboundMethod, String, Array), nil] the method that isn't known, what it does, and the step at which it does
+    #   so, if that is one
+    attr_reader :obstacle
 
-    def initialize(host, reads)
+    # @param host [Class] whose instances have the method: an object type or a model
+    def initialize(host)
       @host = host
-      @reads = reads
+      @model = host if host < ActiveRecord::Base
       @found = {} # {method => its steps; nil as long as these are looked at}
     end
 
+    # @return [Hash{UnboundMethod => Array}, nil] the steps of each method, without the calls of one another
     def of(method)
       prove(method, %i[key keyreq])
       @found
@@ -46,23 +47,23 @@ module Pipeloader
 
     # @param kinds [Array<Symbol>] of parameters
     def prove(method, kinds)
-      return @found[method] || unknown if @found.key?(method) # it may go on for ever
-      return unknown if @found.size >= MOST
+      return @found[method] || unknown(method, "may call itself") if @found.key?(method)
+      return unknown(method, "calls more than #{MOST} others") if @found.size >= MOST
 
-      instructions = Bytecode.of(method, kinds)
-      unknown unless instructions&.straight?
+      instructions = Bytecode.of(method, kinds) or unknown(method, "takes arguments by their place, or isn't Ruby's code")
+      unknown(method, "rescues, ensures or loops") unless instructions.straight?
       @found[method] = nil
       steps = ConstantNames.fold(instructions.steps, method)
-      @found[method] = without_own(@host < GraphQL::Schema::Object ? ContextValue.fold(steps, @host) : steps)
+      @found[method] = without_own(method, @model ? steps : ContextValue.fold(steps, @host))
     end
 
     # Each call of `self` has one `putself`, so where there are as many as calls, nothing else is done with it.
-    def without_own(steps)
+    def without_own(caller, steps)
       calls = steps.select { |step| own?(step) }
       selves = steps.each_index.select { |index| lone?(*steps[index, 2]) }
-      unknown unless calls.size == selves.size
+      unknown(caller, "does something else with `self` than to call a method") unless calls.size == selves.size
 
-      calls.each { |_, call| prove(method(call), %i[req]) }
+      calls.each { |step| prove(method(caller, step), %i[req]) }
       steps.each_with_index.filter_map { |step, index| own?(step) ? PROVED : step unless selves.include?(index) }
     end
 
@@ -80,14 +81,31 @@ module Pipeloader
     end
 
     # `super` has no name.
-    def reads?(call) = call[:mid] && call[:orig_argc] == 0 && (GIVEN.include?(call[:mid]) || @reads.call(call[:mid]))
+    def reads?(call) = call[:mid] && call[:orig_argc] == 0 && (GIVEN.include?(call[:mid]) || reader?(call[:mid]))
 
-    def method(call)
-      name, size = call.values_at(:mid, :orig_argc)
-      method = @host.instance_method(name) if @host.method_defined?(name) || @host.private_method_defined?(name)
-      method && method.parameters.size == size && !call.key?(:kw_arg) ? method : unknown
+    # True if it's a reader of the model's, whose code isn't looked at: all but a method of the application's that the model has
+    # in common with its heirs.
+    def reader?(name)
+      return false unless @model
+
+      family = [@model, *@model.descendants]
+      return true unless family.all? { |it| it.method_defined?(name) || it.private_method_defined?(name) }
+
+      methods = family.map { |it| it.instance_method(name) }
+      methods.map(&:owner).uniq.many? || Provenance.attributes?(@model, name) || Provenance.active_record?(methods.first)
     end
 
-    def unknown = raise(Unknown)
+    def method(caller, step)
+      name, size = step.last.values_at(:mid, :orig_argc)
+      method = @host.instance_method(name) if @host.method_defined?(name) || @host.private_method_defined?(name)
+      return method if method && method.parameters.size == size && !step.last.key?(:kw_arg)
+
+      unknown(caller, "calls `#{name}`", step)
+    end
+
+    def unknown(*obstacle)
+      @obstacle = obstacle
+      raise(Unknown)
+    end
   end
 end

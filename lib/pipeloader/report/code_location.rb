@@ -1,18 +1,26 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Where an application's code for a field is.
+  # Where an application's code for a field is, and what in it keeps the field from being compiled.
   module CodeLocation
     class << self
       # @param type [Class] object type
       # @param field [GraphQL::Schema::Field]
       # @param model [Class, nil] of what the type's objects stand for
-      # @return [String, nil] "app/graphql/types/post.rb:12", from where the process runs; nil where none of the application's is
-      #   known
-      def of(type, field, model = nil)
+      # @param analyzer [Analyzer]
+      # @return [Hash{Symbol => String}] location: "app/graphql/types/post.rb:12", from where the process runs; obstacle: what is
+      #   done there, as Obstacle says it. Empty where none of the application's is known
+      def of(type, field, model, analyzer)
         method = [of_resolver(field), of_type(type, field), of_model(model, field)].compact.find { |it| applications?(it) }
-        file, line = method&.source_location
-        "#{file.delete_prefix("#{Dir.pwd}/")}:#{line}" if file
+        obstacle = Obstacle.of(type, field, model, analyzer)
+        file, line = (obstacle || method)&.source_location
+        { obstacle: obstacle&.to_s, location: ("#{file.delete_prefix("#{Dir.pwd}/")}:#{line}" if file) }.compact
+      end
+
+      # @param told [Hash] with the :reason, and what #of returns
+      # @return [String] for people
+      def text(told)
+        "by graphql-ruby (#{[*told[:reason], *told[:obstacle]].join("; ")})#{", #{told[:location]}" if told[:location]}"
       end
 
       private

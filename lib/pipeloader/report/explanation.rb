@@ -5,7 +5,8 @@ module Pipeloader
   #
   #     posts: by graphql-ruby (Post.excerpt: resolver method `excerpt` on Types::Post)
   #       title: compiled
-  #       excerpt: by graphql-ruby (Post.excerpt: resolver method `excerpt` on Types::Post), app/graphql/types/post.rb:12
+  #       excerpt: by graphql-ruby (Post.excerpt: resolver method `excerpt` on Types::Post; `excerpt` calls `render`),
+  #         app/graphql/types/post.rb:12
   #       author: compiled
   #         name: compiled
   #     burst 1: SELECT "posts".* FROM "posts"
@@ -16,14 +17,13 @@ module Pipeloader
   # by one, as "Post.title".
   class Explanation
     COMPILED = "compiled"
-    OTHERWISE = "by graphql-ruby"
     NOTHING = "nothing came there"
     TRANSACTION = "a transaction is open"
     UNFIT = "what came there isn't as it is in the database"
     RESOLVER = "its resolver"
     OBJECT = "so is its object"
     RESTS = "executed without Pipeloader for now: that is faster"
-    private_constant :COMPILED, :OTHERWISE, :NOTHING, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS
+    private_constant :COMPILED, :NOTHING, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS
 
     class << self
       # @raise [ArgumentError] for anything but a query
@@ -84,7 +84,7 @@ module Pipeloader
     # As a Hash, for tools.
     #
     #     {fields: [{key: "posts", field: "Query.posts", compiled: false, reason: "…", fields: […]}], bursts: [[["SELECT …", 1]]],
-    #      # of a field that has code: location: "app/graphql/types/post.rb:12"
+    #      # of a field that has code: location: "app/graphql/types/post.rb:12", obstacle: "`excerpt` calls `render`"
     #      ahead: {"Post.author" => {owners: 25, asked: 25}}, rests: false}
     def to_h = { fields: fields, bursts: @bursts, ahead: @ahead.to_h, rests: rests?, **(@errors ? { errors: @errors } : {}) }
 
@@ -147,8 +147,7 @@ module Pipeloader
     def located(told, spot, field)
       return told unless told[:reason]&.start_with?("#{told[:field]}: ")
 
-      location = CodeLocation.of(spot.type, field, spot.selections.first&.model)
-      location ? { **told, location: location } : told
+      { **told, **CodeLocation.of(spot.type, field, spot.selections.first&.model, @analyzer ||= Analyzer.new(@operation)) }
     end
 
     # Each once, where nothing came that would tell which types matter.
@@ -220,7 +219,7 @@ module Pipeloader
 
     # @param name [String] its key, or where there are fields of several types, "Post.title"
     def lines(field, depth, name = field[:key])
-      state = field[:compiled] ? COMPILED : "#{OTHERWISE} (#{field[:reason]})#{", #{field[:location]}" if field[:location]}"
+      state = field[:compiled] ? COMPILED : CodeLocation.text(field)
       below = Array(field[:fields])
       several = below.map { |it| it[:field][/\A\w+/] }.uniq.many?
       ["#{"  " * depth}#{name}: #{state}", *below.flat_map { |it| lines(it, depth + 1, several ? it[:field] : it[:key]) }]

@@ -4,7 +4,8 @@ module Pipeloader
   # Says of each field of a schema's object types whether a plan can write it, and what keeps it from that. No query is executed.
   #
   #     Post: 11 of 12 fields
-  #       excerpt: by graphql-ruby (resolver method `excerpt` on Types::Post), app/graphql/types/post.rb:12
+  #       excerpt: by graphql-ruby (resolver method `excerpt` on Types::Post; `excerpt` calls `render`),
+  #         app/graphql/types/post.rb:12
   #     Stats: no model is known
   #
   #     11 of 12 fields of records are compiled (92 %)
@@ -14,8 +15,8 @@ module Pipeloader
   # Whatever is below a field counts by itself. Limits: fields of the query and of mutations, which are resolved once; types of
   # other things than records.
   class SchemaExplanation
-    # reason: nil where it is compiled
-    Told = Struct.new(:name, :reason, :location)
+    # reason: nil where it is compiled. code: as CodeLocation's
+    Told = Struct.new(:name, :reason, :code)
 
     LITERALS = { "Int" => "1", "Float" => "1.0", "String" => '"a"', "ID" => '"1"', "Boolean" => "true" }.freeze
     private_constant :LITERALS
@@ -53,12 +54,12 @@ module Pipeloader
 
     def all = told.values.flatten
     def compiled(fields) = fields.count { |it| it.reason.nil? }
-    def hash(told) = { compiled: told.reason.nil?, reason: told.reason, location: told.location }.compact
+    def hash(told) = { compiled: told.reason.nil?, reason: told.reason, **told.code }.compact
 
     def lines(type, fields)
       left = fields.select(&:reason)
       ["#{type.graphql_name}: #{compiled(fields)} of #{fields.size} fields",
-       *left.map { |it| "  #{it.name}: by graphql-ruby (#{it.reason})#{", #{it.location}" if it.location}" }]
+       *left.map { |it| "  #{it.name}: #{CodeLocation.text(hash(it))}" }]
     end
 
     def without_model = (object_types - models.keys).map(&:graphql_name)
@@ -133,28 +134,26 @@ module Pipeloader
 
     def fields_of(type, model)
       fields = type.all_field_definitions.uniq(&:graphql_name)
-      selected = fields.filter_map { |field| selected(field) }
-      reasons = selected.empty? ? {} : reasons(type, model, selected)
-      fields.map { |field| told_of(type, field, model, reasons) }
-    end
-
-    def told_of(type, field, model, reasons)
-      name = field.graphql_name
-      reason = reasons.fetch(name, "it takes an argument that can't be made up")&.delete_prefix("#{type.graphql_name}.#{name}: ")
-      Told.new(name, reason, (CodeLocation.of(type, field, model) if reason))
-    end
-
-    # @return [Hash{String => String, nil}] why a field isn't compiled
-    def reasons(type, model, selected)
-      document = GraphQL.parse("fragment All on #{type.graphql_name} { #{selected.join(" ")} }")
+      selected = fields.filter_map { |field| selected(field) }.join(" ")
+      document = GraphQL.parse("fragment All on #{type.graphql_name} { __typename #{selected} }")
       operation = Operation.new(@schema, document, {}, nil)
       Plans.for(operation)
       analyzer = Analyzer.new(operation)
-      stands = analyzer.selection(type, [GraphQL::Language::Nodes::Field.new(name: "__typename")], model).reason
-      found = analyzer.selection(type, document.definitions.first.selections, model)
-      found.fields.transform_values { |field| field.reason || stands }
+      reasons = reasons(analyzer, type, document.definitions.first.selections, model)
+      fields.map do |field|
+        reason = reasons.fetch(field.graphql_name, "it takes an argument that can't be made up")
+        Told.new(field.graphql_name, reason&.delete_prefix("#{type.graphql_name}.#{field.graphql_name}: "),
+                 reason ? CodeLocation.of(type, field, model, analyzer) : {})
+      end
+    end
+
+    # @param selections [Array<GraphQL::Language::Nodes::Field>] __typename comes first
+    # @return [Hash{String => String, nil}] why a field isn't compiled
+    def reasons(analyzer, type, selections, model)
+      stands = analyzer.selection(type, selections.first(1), model).reason
+      analyzer.selection(type, selections, model).fields.transform_values { |field| field.reason || stands }
     rescue ActiveRecord::ActiveRecordError => e # of a model without a table
-      selected.to_h { |field| [field[/\w+/], e.message.lines.first.chomp] }
+      selections.to_h { |node| [node.name, e.message.lines.first.chomp] }
     end
 
     # @return [String, nil] the field, as a document selects it; nil where it takes what isn't known

@@ -1,0 +1,137 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What in the application's code of a field keeps it from being compiled, and in which line:
+  #
+  #     `full_name` keeps @full_name: without a memo it may be compiled, app/graphql/types/user.rb:12
+  #
+  # The code is gone through once more, as Formula and Delegation do: the first step that they don't know is the obstacle. Where
+  # they know all, it is one of the readers and associations that are asked.
+  class Obstacle
+    PARAMETERS = %i[req opt rest key keyreq keyrest block].freeze
+    MEMO = "without a memo it may be compiled"
+    BLOCK = "with a method's name in place of the block, as `map(&:name)`, it may be compiled"
+    CONSTANT = "a literal that is frozen, with all in it, would be compiled"
+    OBJECT = "only what is asked of `object` by its methods may be compiled"
+    SUPER = "without `super` it may be compiled"
+    private_constant :PARAMETERS, :MEMO, :BLOCK, :CONSTANT, :OBJECT, :SUPER
+
+    class << self
+      # @param type [Class] object type
+      # @param field [GraphQL::Schema::Field]
+      # @param model [Class, nil] of the records that the type's objects stand for
+      # @param analyzer [Analyzer]
+      # @return [Obstacle, nil] nil where none is known
+      def of(type, field, model, analyzer)
+        return unless model && model < ActiveRecord::Base
+
+        plain = PlainField.of(type, field)
+        return of_model(plain.reader, model, analyzer) unless plain.of_type?
+
+        method = type.instance_method(field.resolver_method)
+        return if Provenance.graphql?(method)
+
+        field.type.unwrap.kind.composite? ? of_chain(method, type) : of_type(method, type, model, analyzer)
+      end
+
+      private
+
+      def of_type(method, type, model, analyzer)
+        several = PlainModel.of(model).method(:several?)
+        of_code(method, type, several) || of_formula(Formula.of_type(type, method.name, &several), method, model, analyzer)
+      end
+
+      def of_model(name, model, analyzer)
+        method = model.instance_method(name) if model.method_defined?(name)
+        return if method.nil? || Provenance.active_record?(method)
+
+        several = PlainModel.of(model).method(:several?)
+        of_code(method, model, several) || of_formula(Formula.of_model(model, name, several, &:to_s), method, model, analyzer)
+      end
+
+      def of_code(method, host, several)
+        calls = OwnCalls.new(host)
+        found = calls.of(method) or return new(*calls.obstacle)
+        asked = AskedOfRecord.new(context: !(host < ActiveRecord::Base), association: several)
+        its, = found.find { |_, steps| !asked.take(steps) }
+        new(its, *words(asked.left)) if its
+      end
+
+      # @param formula [Formula, nil] of the +method+
+      # @return [Obstacle, nil] what it asks
+      def of_formula(formula, method, model, analyzer)
+        name, owner = analyzer.unreadable(formula, model) if formula
+        (of_model(name.to_sym, owner, analyzer) || new(method, "asks `#{name}` of #{owner.name}")) if name
+      end
+
+      # Where records are to come, a chain is what is compiled.
+      def of_chain(method, type)
+        code = Bytecode.of(method) or return new(method, "takes arguments by their place")
+        steps = ContextValue.fold(code.steps, type)
+        return new(method, *words(steps)) unless object?(steps)
+
+        stack, calls = [], []
+        left = steps.drop(2).drop_while { |step| Delegation.step(step, stack, calls, code) }
+        new(method, *words(left)) unless left == [[:leave]]
+      end
+
+      def object?(steps)
+        case steps
+        in [[:putself], [_, { mid: :object, orig_argc: 0 }], *] then true
+        else false
+        end
+      end
+
+      # @param steps [Array<Array, Symbol>] from one that isn't known
+      # @return [Array(String, Array)] what it does, and which one that is
+      def words(steps)
+        case steps
+        in [[:putself], [_, { mid: :object, orig_argc: 0 }] => object, *behind] then of_object(object, behind)
+        in [[:putself], [_, { mid: :context }] => step, *] then ["asks `context` for more than a value by key", step]
+        in [[:putself], [_, { mid: }, *] => step, *] then ["asks `#{mid}` for something that isn't known", step]
+        in [[:getinstancevariable | :setinstancevariable, name, *] => step, *] then ["keeps #{name}: #{MEMO}", step]
+        in [[:invokesuper, *] => step, *] then ["calls `super`: #{SUPER}", step]
+        in [[:putobject, Symbol], [_, { mid: }, nil] => step, *] then ["calls `#{mid}`", step]
+        in [[_, { mid: }, Array] => step, *] then ["gives `#{mid}` a block: #{BLOCK}", step]
+        in [[*] => step, *] then [of_step(step, steps), step]
+        in [Symbol, *behind] then words(behind)
+        in [] then ["does something that isn't known"]
+        end
+      end
+
+      def of_step(step, steps)
+        path, = Bytecode.constant(steps)
+        call = step.grep(Hash).find { |it| it[:mid] }
+        return "asks the constant `#{path.join("::").delete_prefix("::")}`: #{CONSTANT}" if path
+
+        call ? "calls `#{call[:mid]}`" : "does what isn't known (#{step.first})"
+      end
+
+      def of_object(object, behind)
+        case behind
+        in [[_, { mid:, orig_argc: 0 }] => reader, [_, { mid: asked }, *] => step, *] then ["asks `#{mid}` for `#{asked}`", step]
+        in [[_, { mid:, orig_argc: 0 }] => step, *] then ["asks `#{mid}` for something that isn't known", step]
+        else ["uses `object` itself: #{OBJECT}", object]
+        end
+      end
+    end
+
+    # @param method [UnboundMethod]
+    # @param does [String]
+    # @param step [Array, nil] where it does so
+    def initialize(method, does, step = nil)
+      @method = method
+      @does = does
+      @step = step
+    end
+
+    # "`full_name` keeps @full_name: without a memo it may be compiled"
+    def to_s = "`#{@method.name}` #{@does}"
+
+    # @return [Array(String, Integer), nil] file, and line
+    def source_location
+      file, line = @method.source_location
+      [file, (Bytecode.of(@method, PARAMETERS)&.line(@step) if @step) || line] if file
+    end
+  end
+end
