@@ -27,6 +27,9 @@ class AskedAssociationsTest < PlanTest
 
   class Remark < ActiveRecord::Base
     self.table_name = "comments"
+    def scored? = score.to_i > 2
+    def weight = score.to_i * id
+    def part = 100 / (score.to_i - 3)
     scope :high, ->(least = 3) { where("score >= ?", least) }
     def self.of_its_own = where(score: 1)
   end
@@ -58,6 +61,15 @@ class AskedAssociationsTest < PlanTest
     counted_text: [String, "object.comments.count.to_s", true],
     joined: [String, "[object.tags.map(&:name).sort.join(\", \"), object.comments.where(score: 3).collect(&:id).sum].inspect", true],
     mapped_twice: [String, "object.comments.map(&:score).sum.to_s + object.comments.map(&:commenter_id).compact.inspect + object.low.map(&:id).size.to_s", true],
+    summed: [Integer, "object.comments.sum(&:id)", true],
+    summed_of_some: [String, "object.comments.where(score: 1..).sum(&:score).to_s", true],
+    folded: [String, "[object.comments.any?(&:scored?), object.comments.all?(&:scored?), object.comments.none?(&:score), object.comments.one?(&:score), object.comments.count(&:score)].inspect", true],
+    filtered: [String, "object.comments.filter_map(&:score).inspect + object.tags.flat_map(&:name).inspect", true],
+    summed_by_methods: [String, "object.comments.sum(&:weight).to_s + object.comments.map(&:weight).inspect", true],
+    summed_of_nothing: [Integer, "object.comments.sum(&:missing)", false],
+    summed_from: [Integer, "object.comments.sum(1, &:id)", false],
+    summed_text: [String, "object.comments.sum(&:body).to_s", :failing],
+    failing_methods: [String, "object.comments.map(&:part).inspect", :failing],
     mapped_by_code: [[String], "object.comments.map(&:inspect)", false],
     mapped_by_a_block: [[Integer], "object.comments.map { |it| it.score }", false],
     plucked: [String, "object.every.pluck(:score).sort.inspect + object.every.where(score: 3).order(:id).pluck(:id).inspect", true],
@@ -125,9 +137,9 @@ class AskedAssociationsTest < PlanTest
   end
 
   def test_methods_of_the_model
-    %w[left quiet ended helped].each { |name| assert_plan("{ stories { id #{name} } }") }
+    %w[left quiet ended helped through].each { |name| assert_plan("{ stories { id #{name} } }") }
     assert_plan("{ few { left quiet ended helped } one { left } }", made: [Story])
-    %w[askedFurther through].each { |name| assert_aside("{ stories { #{name} } }", model: Story, errors: :any) }
+    assert_aside("{ stories { askedFurther } }", model: Story, errors: :any)
   end
 
   # Methods of the model that ask an association stand for what they say.

@@ -38,44 +38,40 @@ module Pipeloader
       target = reflection.klass
       return unless objection(target).nil? && listing?(target, chain.calls.last.name)
 
-      column, cast = listed(reflection, chain)
-      return unless column
+      columns, made = listed(reflection, chain)
+      return unless columns
 
-      projection = Projection.of(target, [*PlainModel.of(target).keys, column].uniq)
+      projection = Projection.of(target, [*PlainModel.of(target).keys, *columns].uniq)
       before = Chain.new(chain.calls[0..-2], {})
       lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
       return unless lookup.many? && narrows?(lookup)
 
       plan = Plan.new(projection, [])
       [lookup.owners_key, lambda do |index|
-        Reach::Values.new(plain, reflection, lookup, index, plan, Reach::Column.new(projection.columns.index(column), cast))
+        Reach::Values.new(plain, reflection, lookup, index, plan, made.call(projection.columns))
       end]
     end
 
     # True if ActiveRecord's own methods list them.
     def listing?(model, name)
-      Chain::LISTS.include?(name) && Provenance.active_record_alone_in?(Provenance.association_types(model), [name, :records])
+      called = name == :map ? Chain::FOLDS : [name]
+      Chain::LISTS.include?(name) && Provenance.active_record_alone_in?(Provenance.association_types(model), [*called, :records])
     end
 
-    # @return [Array(String, Cast), nil] the column that is listed of each record
+    # @return [Array(Array<String>, Proc), nil] the columns of each record, and what makes of their places what is listed
     def listed(reflection, chain)
       model, last = reflection.klass, chain.calls.last
-      return by_reader(last.arguments.first, model) if %i[map collect].include?(last.name)
+      return reading(last.arguments.first, model) if last.name == :map
       return unless row_by_row?(reflection, chain)
 
       last.name == :ids ? by_column(model.primary_key, model) : (by_column(last.arguments.first, model) if last.arguments.one?)
-    end
-
-    def by_reader(name, model)
-      column = column_of(name, model)
-      [column, cast(name, model, column)] if column
     end
 
     # `pluck` asks no reader.
     def by_column(name, model)
       column = model.attribute_aliases.fetch(name.to_s, name.to_s)
       type = model.attribute_types.fetch(column) if model.columns_hash.key?(column)
-      [column, Cast.new(type)] if type && Cast.known?(type)
+      [[column], ->(columns) { Reach::Column.new(columns.index(column), Cast.new(type)) }] if type && Cast.known?(type)
     end
 
     # True if `pluck` gives a value for each record: `distinct` would leave some out.

@@ -53,14 +53,16 @@ module Pipeloader
     end
 
     NONE = [].freeze
-    private_constant :NONE
+    # Of one that is asked for no more than whether it is there.
+    ONE = %i[there].freeze
+    private_constant :NONE, :ONE
 
-    # A column of each of an association's records: `object.tags.map(&:name)`.
+    # What a column or a method tells of each of an association's records: `object.tags.map(&:name)`.
     class Values < Link
-      # @param column [Column] of their rows
-      def initialize(plain, reflection, lookup, index, plan, column)
+      # @param answer [Column, Method] of their rows
+      def initialize(plain, reflection, lookup, index, plan, answer)
         super(nil, plain, reflection, lookup, index, plan, nullable: true)
-        @column = column
+        @answer = answer
       end
 
       # It brings no objects.
@@ -70,7 +72,7 @@ module Pipeloader
       # @return [Array]
       def of(row, frame)
         below = frame.below(self)
-        below.of(row[@index]).map { |its| @column.of(its, below) }
+        below.of(row[@index]).map { |its| @answer.of(its, below) }
       end
     end
 
@@ -78,7 +80,7 @@ module Pipeloader
     # @param names [Array<Symbol>] of the +readings+
     def initialize(plain, reflection, lookup, index, plan, names, readings)
       super(nil, plain, reflection, lookup, index, plan, nullable: true)
-      @thing = Struct.new(*names)
+      @thing = Struct.new(*(names.empty? ? ONE : names))
       @readings = readings
     end
 

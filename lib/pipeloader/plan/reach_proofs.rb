@@ -19,7 +19,7 @@ module Pipeloader
     private
 
     def unread(names, further, model)
-      name = names.find { |it| (reading_of_column(it, model) || reading_of_method(it, model)).nil? }
+      name = names.find { |it| reading(it, model).nil? }
       return [name.to_s, model] if name
 
       name, asked = further.find { |it, below| reach(it, below, model, nil).nil? }
@@ -57,7 +57,7 @@ module Pipeloader
       shown = names.filter_map { |name| column_of(name, model) unless name.end_with?("?") }
       return if shown.uniq! # two readers of a column give one object, two predicates don't
 
-      answers = names.map { |name| reading_of_column(name, model) || reading_of_method(name, model) }
+      answers = names.map { |name| reading(name, model) }
       reaches = further.map { |name, asked| reach(name, asked, model, plain) }
       questions = chains.each_value.map { |asked| questions(asked, model, plain) }
       return if [*answers, *reaches, *questions].include?(nil)
@@ -68,14 +68,16 @@ module Pipeloader
       [answers.flat_map(&:first) | reaches.map(&:first) | questions.map(&:first), made]
     end
 
-    # @return [Array(Array<String>, Proc), nil] the column, and what makes a Reach::Column of a row's columns
+    # @return [Array(Array<String>, Proc), nil] what a reader reads, or a method that only computes, and what makes a Reach::Column
+    #   or a Reach::Method of a row's columns
+    def reading(name, model) = reading_of_column(name, model) || reading_of_method(name, model)
+
     def reading_of_column(name, model)
       column = column_of(name, model) or return
       cast = cast(name, model, column)
       [[column], ->(columns) { Reach::Column.new(columns.index(column), cast) }]
     end
 
-    # @return [Array(Array<String>, Proc), nil] columns, and what makes a Reach::Method of a row's columns
     def reading_of_method(name, model)
       formula = PlainModel.of(model).formula(name)
       return unless formula&.alone?

@@ -25,16 +25,21 @@ module Pipeloader
     # @return [Array<Chain>] of associations
     attr_reader :chains
 
+    # @return [Array<Symbol>] associations of which it is asked whether there is a record
+    attr_reader :tested
+
     # @return [Array<Array, Symbol>] of the code that was looked through last, the steps from the first that isn't known
     attr_reader :left
 
     # @param context [Boolean] whether the record is `object`; if not, it is `self`
-    # @param association [Proc, nil] true for the name of an association that may be asked by a Chain
+    # @param association [Proc, nil] :several for the name of an association that may be asked by a Chain, :one for that of one
+    #   that leads to one record
     def initialize(context:, association:)
       @context = context
       @association = association
       @paths = []
       @chains = []
+      @tested = []
     end
 
     # Looks through the code of one method.
@@ -62,7 +67,9 @@ module Pipeloader
     def of_record(steps)
       reader, steps = @context ? reader_of_object(steps) : taken(steps) { |call| Bytecode.simple?(call) }
       return if reader.nil? || !reader.match?(READER) || (reader.end_with?("?") && Formula.callable?(reader))
-      return of_association(reader, steps) if @association&.call(reader)
+      leads = @association&.call(reader)
+      return of_association(reader, steps) if leads == :several
+      return steps if leads == :one && truth?(steps) && @tested |= [reader]
 
       path = [reader]
       # Of what a reader of a record returns, as of an associated record.
@@ -80,6 +87,15 @@ module Pipeloader
       in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
         taken(behind) { |call| Bytecode.on_object?(call) }
       else nil
+      end
+    end
+
+    # True if no more is asked of a record than whether it is there: in a condition, or by a method of ActiveSupport's.
+    def truth?(steps)
+      case steps
+      in [[:branchif | :branchunless, _], *] | [[:opt_not, _], *] | [[:dup], [:branchunless, _], [:pop], *] then true
+      in [[_, { mid: :nil? | :present? | :blank? => mid, orig_argc: 0 } => call], *] then Bytecode.on_object?(call) && Formula.callable?(mid)
+      else false
       end
     end
 
@@ -122,12 +138,11 @@ module Pipeloader
       steps
     end
 
-    # @return [Chain::Call, nil] of `map(&:name)`, with the name as its argument
+    # @return [Chain::Call, nil] of `map(&:name)`, or what is made of that, with the name as its argument
     def mapped(steps)
       case steps
-      in [[:putobject, Symbol => name], [:send, { mid: :map | :collect => mid, orig_argc: 0 } => call, nil], *] if
-           Bytecode.block_pass?(call)
-        Chain::Call.new(mid, [name], {})
+      in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *] if Bytecode.block_pass?(call)
+        Chain::Call.new(:map, [name], {}) if Chain::FOLDS.include?(mid) && (mid == :collect || Formula.iterates?(mid, :itself))
       else nil
       end
     end

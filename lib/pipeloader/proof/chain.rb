@@ -20,7 +20,9 @@ module Pipeloader
     CALCULATIONS = { count: 0..1, size: 0..0, exists?: 0..1, any?: 0..0, empty?: 0..0, none?: 0..0,
                      sum: 1..1, maximum: 1..1, minimum: 1..1 }.freeze
     # Calls that list a value of each record.
-    LISTS = %i[map collect pluck ids].freeze
+    LISTS = %i[map pluck ids].freeze
+    # What may be made of such a list in the same call: `sum(&:score)` asks for `map(&:score)`.
+    FOLDS = %i[map collect sum count any? all? none? one? filter_map flat_map].freeze
     QUESTIONS = (CALCULATIONS.keys + LISTS).freeze
     private_constant :CONDITIONS
 

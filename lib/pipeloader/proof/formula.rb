@@ -61,7 +61,7 @@ module Pipeloader
       # @param type [Class] object type
       # @param name [Symbol] of a resolver method of its own
       # @yield [Symbol] a method of the record's
-      # @yieldreturn [Boolean] whether that is an association of which it may ask something
+      # @yieldreturn [Symbol, nil] as PlainModel#leads: whether that is an association of which it may ask something
       # @return [Formula, nil] nil if it is none
       def of_type(type, name, &association)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
@@ -126,10 +126,10 @@ module Pipeloader
         paths = asked.paths
         # An associated record that is used itself, too.
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
-        names = [*paths.flatten, *asked.chains.map(&:reader), *contexts.flat_map { |value| value.calls.map(&:name) }]
+        names = [*paths.flatten, *asked.tested, *asked.chains.map(&:reader), *contexts.flat_map { |value| value.calls.map(&:name) }]
         return if names.any? { |name| refined?(name) } || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
-        kind.new(host, method, paths, parameters, contexts, asked.chains)
+        kind.new(host, method, paths, parameters, contexts, asked.chains, asked.tested)
       end
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
@@ -176,11 +176,13 @@ module Pipeloader
     alias inspect to_s
 
     # @param paths [Array<Array<Symbol>>] the reader, and what is called of what that returns
-    def initialize(host, method, paths, parameters, contexts, chains = [])
+    # @param tested [Array<Symbol>] associations of which it asks whether there is a record
+    def initialize(host, method, paths, parameters, contexts, chains = [], tested = [])
       @host = host
       @method = method
       @readers = paths.filter_map { |path| path.first if path.one? }
-      @further = paths.select(&:many?).each_with_object({}) { |path, all| path.inject(all) { |level, name| level[name] ||= {} } }
+      @further = tested.to_h { |name| [name, {}] }
+      paths.select(&:many?).each { |path| path.inject(@further) { |level, name| level[name] ||= {} } }
       @parameters = parameters
       @contexts = contexts
       @chains = chains.group_by(&:reader)

@@ -244,13 +244,13 @@ module Pipeloader
 
     # The same, where it asks associations of the +model+'s, too.
     def of_associations(model)
-      several = PlainModel.of(model).method(:several?)
-      return if asked&.reader_alone? || (worked_out && worked_out.asked.none?(&several))
+      leads = PlainModel.of(model).method(:leads)
+      return if asked&.reader_alone? || (worked_out && worked_out.readers.none?(&leads) && worked_out.further.none? { |it, _| leads.call(it) == :several })
 
       known = @of_associations.fetch(model, LATER)
-      return known if known.nil? || (Formula === known && known.chains.each_key.all?(&several))
+      return known if known.nil? || (Formula === known && known.asked.all? { |name| known.chains.key?(name) == (leads.call(name) == :several) })
 
-      @of_associations[model] = formula_of_type(&several)
+      @of_associations[model] = formula_of_type(&leads)
     end
   end
 end

@@ -128,8 +128,14 @@ module Pipeloader
     end
 
     # @param name [Symbol] of a method of its records
-    # @return [Boolean] whether several records come of it, as of an association that it names or asks
-    def several?(name) = !reader(name).columns? && collection?(expanded(Chain.of(name)).reader)
+    # @return [Symbol, nil] :several if several records come of it, as of an association that it names or asks, :one if that is an
+    #   association that leads to one
+    def leads(name)
+      return if reader(name).columns?
+      return :several if collection?(expanded(Chain.of(name)).reader)
+
+      :one if reader(name).association? && reflection(name)
+    end
 
     # @param name [Symbol] of a method of its records
     # @return [String, nil] the column of a reader, or of a predicate: a boolean's, or an enum's
@@ -167,7 +173,7 @@ module Pipeloader
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
     def formula(name)
       known(@formulas, name) do
-        formula = Formula.of_model(@model, name, method(:several?)) { |reader| column_of(reader) }
+        formula = Formula.of_model(@model, name, method(:leads)) { |reader| column_of(reader) }
         formula ||= Delegate.of_model(@model, name) || predicate(name)
         formula if formula&.parameters&.empty?
       end

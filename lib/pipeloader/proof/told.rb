@@ -7,7 +7,8 @@ module Pipeloader
     class Mapped < BasicObject
       def method_missing(name) = name
     end
-    private_constant :Mapped
+    ITSELF = :itself.to_proc
+    private_constant :Mapped, :ITSELF
 
     # @param chains [Array<Chain>] of one association
     # @return [Hash] by the name and the arguments of a call: the place of the answer, or what may be called then
@@ -27,7 +28,14 @@ module Pipeloader
 
     # @raise [DoesNotFit] where nobody has asked that
     def method_missing(name, *arguments, **keywords, &block)
-      arguments = [block.call(Mapped.new)] if block
+      return told(:map, [block.call(Mapped.new)]).public_send(name, &ITSELF) if block
+
+      told(name, arguments, keywords)
+    end
+
+    private
+
+    def told(name, arguments, keywords = {})
       found = @nodes.fetch([name, arguments, keywords]) { ::Kernel.raise(DoesNotFit) }
       ::Hash === found ? Told.new(found, @answers) : @answers.fetch(found)
     end

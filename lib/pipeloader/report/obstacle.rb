@@ -37,22 +37,22 @@ module Pipeloader
       private
 
       def of_type(method, type, model, analyzer)
-        several = PlainModel.of(model).method(:several?)
-        of_code(method, type, several) || of_formula(Formula.of_type(type, method.name, &several), method, model, analyzer)
+        leads = PlainModel.of(model).method(:leads)
+        of_code(method, type, leads) || of_formula(Formula.of_type(type, method.name, &leads), method, model, analyzer)
       end
 
       def of_model(name, model, analyzer)
         method = model.instance_method(name) if model.method_defined?(name)
         return if method.nil? || Provenance.active_record?(method)
 
-        several = PlainModel.of(model).method(:several?)
-        of_code(method, model, several) || of_formula(Formula.of_model(model, name, several, &:to_s), method, model, analyzer)
+        leads = PlainModel.of(model).method(:leads)
+        of_code(method, model, leads) || of_formula(Formula.of_model(model, name, leads, &:to_s), method, model, analyzer)
       end
 
-      def of_code(method, host, several)
+      def of_code(method, host, leads)
         calls = OwnCalls.new(host)
         found = calls.of(method) or return new(*calls.obstacle)
-        asked = AskedOfRecord.new(context: !(host < ActiveRecord::Base), association: several)
+        asked = AskedOfRecord.new(context: !(host < ActiveRecord::Base), association: leads)
         its, = found.find { |_, steps| !asked.take(steps) }
         new(its, *words(asked.left)) if its
       end
