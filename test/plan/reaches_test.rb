@@ -31,6 +31,12 @@ class ReachesTest < PlanTest
     after_initialize { self.city = "nowhere" }
   end
 
+  class Hollow < ActiveRecord::Base
+    self.table_name = "reach_people"
+    self.inheritance_column = nil
+    def present? = age > 20
+  end
+
   class Home < ActiveRecord::Base
     self.table_name = "reach_homes"
     belongs_to :person, class_name: "ReachesTest::Person"
@@ -43,6 +49,8 @@ class ReachesTest < PlanTest
     belongs_to :ghost, class_name: "ReachesTest::Ghost", optional: true, foreign_key: :author_id
     belongs_to :about, polymorphic: true, optional: true
     belongs_to :writer, class_name: "ReachesTest::Person", optional: true, foreign_key: :author_id
+    belongs_to :unsure, -> { where("hidden") }, class_name: "ReachesTest::Person", optional: true, foreign_key: :editor_id
+    belongs_to :hollow, class_name: "ReachesTest::Hollow", optional: true, foreign_key: :author_id
     def writer = super || Person.new(name: "new")
     delegate :name, to: :author, prefix: true, allow_nil: true
     delegate :name, to: :author, prefix: :sure
@@ -93,8 +101,20 @@ class ReachesTest < PlanTest
     key: ["object.author&.id.to_s", true],
     asked: ['object.author&.name == context[:name] ? "mine" : "not"', true],
     record: ["object.author.to_s.size.to_s", false],
-    present: ['object.author.present? ? object.author.name : "none"', false],
-    itself: ["object.author ? object.author.name : nil", false],
+    present: ['object.author.present? ? object.author.name : "none"', true],
+    blank: ['object.author.blank? ? "none" : object.title', true],
+    itself: ["object.author ? object.author.name : nil", true],
+    unless: ['return "none" unless object.author; object.author.name + object.title', true],
+    not: ["(!object.author).to_s", true],
+    nil: ["object.editor.nil?.to_s", true],
+    and: ["object.author && object.author.name", true],
+    tests: ['(object.author && object.editor ? object.title : "one is missing") + (object.author ? "!" : "?")', true],
+    or: ["(object.author || object.editor).to_s.size.to_s", false],
+    there: ["object.author.then { |it| it ? 1 : 2 }.to_s", false],
+    ghostly: ['object.ghost ? "boo" : nil', false],
+    unsure: ['object.unsure ? "there" : nil', true],
+    hollow: ['object.hollow.present? ? "there" : "hollow"', false],
+    about: ['object.about ? "there" : "nothing"', false],
     between: ["object.author&.boss ? object.author.boss.name : nil", false],
     variable: ["author = object.author; author ? author.name : nil", false],
     loud: ["object.author&.loud", true],
@@ -177,9 +197,9 @@ class ReachesTest < PlanTest
     assert_plan "{ all { authorName age byDelegate } }"
     assert_aside "{ all { sureName } }", model: Post, errors: true
     assert_plan "{ posts { loudly } }"
-    %w[signed code kind].each { |name| assert_plan "{ all { id #{name} } }" }
-    assert_plan "{ array { signed code kind } }", made: [Post]
-    %w[counting selfsame unscopedWriter].each { |name| assert_aside "{ all { id #{name} } }", model: Post, errors: :any }
+    %w[signed code kind selfsame].each { |name| assert_plan "{ all { id #{name} } }" }
+    assert_plan "{ array { signed code kind selfsame } }", made: [Post]
+    %w[counting unscopedWriter].each { |name| assert_aside "{ all { id #{name} } }", model: Post, errors: :any }
     assert_aside "{ posts { selfMade } }", model: Post
     assert_aside "{ posts { opaque authorName sureName } }", model: Post
   end

@@ -4,7 +4,9 @@ module Pipeloader
   # As the Analyzer: what a Formula asks of a record, and of those that its associations lead to.
   module ReachProofs
     NOTHING = {}.freeze
-    private_constant :NOTHING
+    # What asks whether something is there, and whose that has to be.
+    TESTS = { core_alone?: %i[! nil?], active_record_alone?: %i[present? blank?] }.freeze
+    private_constant :NOTHING, :TESTS
 
     # @param formula [Formula] of a method that is asked of records of the +model+, or of their objects
     # @return [Array(String, Class), nil] what it asks that isn't known, as "comments.reload.count", and of which model; nil if
@@ -104,6 +106,8 @@ module Pipeloader
     # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach of its columns' places
     def reach(name, asked, model, plain)
       reflection = reached(name, model) or return
+      return unless asked.any? || testable?(reflection.klass)
+
       target, further = reflection.klass, asked.reject { |_, below| below.empty? }
       names = asked.keys - further.keys
       columns, made = readings(names, further, target, plain)
@@ -119,6 +123,11 @@ module Pipeloader
         plan = Plan.new(projection, [], reaches: read.links)
         Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
       end]
+    end
+
+    # True if its records are there for whoever asks whether they are.
+    def testable?(model)
+      TESTS.all? { |by, names| names.all? { |name| Provenance.public_send(by, model.instance_method(name)) } }
     end
 
     # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association that leads to one record, of a plain model
