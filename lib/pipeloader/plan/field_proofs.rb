@@ -44,12 +44,43 @@ module Pipeloader
 
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = PlainModel.of(model).reflection(reader.association) if reader.association?
-      return unless reflection&.collection? && postgresql?(model) && Lookup.objection(reflection).nil?
+      return unless reflection && postgresql?(model) && Lookup.objection(reflection).nil?
+      return passage(type, field, plain, reflection, chain) unless reflection.collection?
 
       return connection(type, field, reflection, chain) if plain.paged?
       return link(type, field, reflection, chain) if field.type.unwrap.kind.composite?
 
       calculation(plain, reflection, chain) if Coercion.objection(field.type).nil?
+    end
+
+    # @param chain [Chain] what is asked of the record that +reflection+ leads to is behind its first call
+    # @return [#call, nil] as #by_chain
+    def passage(type, field, plain, reflection, chain)
+      model, rest = reflection.klass, chain.rest
+      behind = behind(type, field, plain, model, rest) if !plain.paged? && objection(model).nil?
+      return if behind.nil? || behind.is_a?(String)
+
+      lambda do |nodes|
+        part = behind.is_a?(Proc) ? behind.call(nodes) : behind
+        next part if part.is_a?(String)
+
+        projection = Projection.of(model, [*PlainModel.of(model).keys, *part.columns].uniq)
+        lookup = Lookup.of(reflection, projection)
+        plan = Passage.new(projection, part.entry.call(nil, projection.columns))
+        linked(type, field, reflection, lookup, plan) do |key, _, index|
+          Link.new(key, plain, reflection, lookup, index, plan, nullable: rest.calls.first.safe && !field.type.non_null?)
+        end
+      end
+    end
+
+    # @return [Part, #call, String, nil] of what a +chain+ asks of a record that is passed through
+    def behind(type, field, plain, model, chain)
+      chain = PlainModel.of(model).expanded(chain)
+      return by_chain(type, field, plain, model, chain) if chain.calls.many?
+
+      reader = PlainModel.of(model).reader(chain.reader)
+      reflection = PlainModel.of(model).reflection(reader.association) if reader.association? && chain.calls.first.alone?
+      link(type, field, reflection) unless reflection.nil? || reflection.polymorphic?
     end
 
     # @return [Part, nil] as #by_chain

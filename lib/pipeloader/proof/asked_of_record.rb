@@ -94,7 +94,7 @@ module Pipeloader
     def truth?(steps)
       case steps
       in [[:branchif | :branchunless, _], *] | [[:opt_not, _], *] | [[:dup], [:branchunless, _], [:pop], *] then true
-      in [[_, { mid: :nil? | :present? | :blank? => mid, orig_argc: 0 } => call], *] then Bytecode.on_object?(call) && Formula.callable?(mid)
+      in [[_, { mid: :nil? | :present? | :blank? => mid } => call], *] then Bytecode.on_object?(call) && Formula.callable?(mid)
       else false
       end
     end

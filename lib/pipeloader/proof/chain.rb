@@ -6,7 +6,8 @@ module Pipeloader
   #
   #     def hits(limit: 3) = object.comments.where(hidden: false).limit(limit)
   class Chain
-    Call = Struct.new(:name, :arguments, :keywords) do
+    # safe: of `&.`: nil, with all behind it, where a record that is passed isn't there. A relation always is
+    Call = Struct.new(:name, :arguments, :keywords, :safe) do
       def alone? = arguments.empty? && keywords.empty?
       def on(receiver) = receiver.public_send(name, *arguments, **keywords)
     end
@@ -55,6 +56,9 @@ module Pipeloader
 
     # True if it does nothing but to call the reader.
     def reader_alone? = calls.one? && calls.first.alone? && parameters.empty?
+
+    # All but the first call.
+    def rest = Chain.new(calls.drop(1), parameters)
 
     # The same with arguments.
     #

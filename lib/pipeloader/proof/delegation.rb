@@ -91,8 +91,21 @@ module Pipeloader
 
       # @param calls [Array<Chain::Call>] that come before
       def calls_of(steps, calls, instructions)
-        stack = []
-        calls if steps.all? { |step| step(step, stack, calls, instructions) } && stack.empty? && calls.any?
+        ends = steps.reverse.take_while { |step| step.is_a?(Symbol) }
+        steps, stack = steps[0, steps.size - ends.size], []
+        until steps.empty?
+          case steps
+          in [[:dup], [:branchnil, label], *behind] if ends.include?(label) && stack.empty? && calls.any?
+            steps = behind
+            safe = calls.size
+          else
+            return unless step(steps.first, stack, calls, instructions)
+
+            steps = steps.drop(1)
+            calls.last.safe = true if safe && calls.size > safe && (safe = nil).nil?
+          end
+        end
+        calls if stack.empty? && calls.any?
       end
 
       # Everything on the stack must be its argument; otherwise the call isn't the chain's.

@@ -126,7 +126,7 @@ module Pipeloader
         paths = asked.paths
         # An associated record that is used itself, too.
         return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
-        names = [*paths.flatten, *asked.tested, *asked.chains.map(&:reader), *contexts.flat_map { |value| value.calls.map(&:name) }]
+        names = [*paths.flatten, *asked.tested, *asked.chains.map(&:reader), *contexts.flat_map(&:calls).map(&:name)]
         return if names.any? { |name| refined?(name) } || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
         kind.new(host, method, paths, parameters, contexts, asked.chains, asked.tested)

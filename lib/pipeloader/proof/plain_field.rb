@@ -245,12 +245,15 @@ module Pipeloader
     # The same, where it asks associations of the +model+'s, too.
     def of_associations(model)
       leads = PlainModel.of(model).method(:leads)
-      return if asked&.reader_alone? || (worked_out && worked_out.readers.none?(&leads) && worked_out.further.none? { |it, _| leads.call(it) == :several })
+      return if asked&.reader_alone? || (worked_out && worked_out.readers.none?(&leads) && parted?(worked_out, leads))
 
       known = @of_associations.fetch(model, LATER)
-      return known if known.nil? || (Formula === known && known.asked.all? { |name| known.chains.key?(name) == (leads.call(name) == :several) })
+      known.nil? || (Formula === known && parted?(known, leads)) ? known : @of_associations[model] = formula_of_type(&leads)
+    end
 
-      @of_associations[model] = formula_of_type(&leads)
+    # True if it is associations that lead to several records, and only these, that a +formula+ asks by Chains.
+    def parted?(formula, leads)
+      formula.asked.all? { |name| formula.chains.key?(name) == (leads.call(name) == :several) }
     end
   end
 end
