@@ -5,7 +5,7 @@ module Pipeloader
   #
   # Each step returns what it has proved, or a String: the reason why graphql-ruby has to do the field.
   class Analyzer
-    include Proofs, FieldProofs, LinkProofs, FamilyProofs, ReachProofs, QuestionProofs
+    include Proofs, FieldProofs, LinkProofs, PassageProofs, ThingProofs, FamilyProofs, ReachProofs, QuestionProofs
 
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40
@@ -71,7 +71,7 @@ module Pipeloader
       selection_of(type, selections, model, fields, once(:model, model) { objection(model) }, reason)
     end
 
-    # The things themselves are the rows.
+    # The things are the rows.
     def of_things(type, selections, model)
       fields = selected(type, selections).to_h { |key, nodes| [key, field_of_things(key, type, nodes, model)] }
       selection_of(type, selections, model, fields, nil, fields.each_value.lazy.map(&:reason).find(&:itself))

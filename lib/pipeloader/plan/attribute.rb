@@ -83,8 +83,10 @@ module Pipeloader
       end
 
       # As Plan::Leaf's.
-      def build(thing, frame, context)
-        value = value(thing, frame)
+      def build(thing, frame, context) = of_attribute(value(thing, frame), context)
+
+      # As Coercion's.
+      def of_attribute(value, context)
         return if @nullable && nil.equal?(value)
         return write([value], context).first unless @list
 

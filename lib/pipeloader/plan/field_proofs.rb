@@ -22,7 +22,8 @@ module Pipeloader
       reason = plain.objection || objection_on_next(plain)
       reader = PlainModel.of(model).reader(plain.reader) unless reason
       chain = plain.chain || (Chain.of(plain.reader) if reader&.reason && !plain.paged?)
-      part = by_chain(type, field, plain, model, chain) || by_formula(field, plain, model) || by_global_id(field, plain, model)
+      part = by_chain(type, field, plain, model, chain) || by_formula(type, field, plain, model)
+      part ||= by_global_id(field, plain, model)
       return part if part
       return of_field(type, field, reason || reader.reason) if reason || reader.reason
 
@@ -53,36 +54,6 @@ module Pipeloader
       calculation(plain, reflection, chain) if Coercion.objection(field.type).nil?
     end
 
-    # @param chain [Chain] what is asked of the record that +reflection+ leads to is behind its first call
-    # @return [#call, nil] as #by_chain
-    def passage(type, field, plain, reflection, chain)
-      model, rest = reflection.klass, chain.rest
-      behind = behind(type, field, plain, model, rest) if !plain.paged? && objection(model).nil?
-      return if behind.nil? || behind.is_a?(String)
-
-      lambda do |nodes|
-        part = behind.is_a?(Proc) ? behind.call(nodes) : behind
-        next part if part.is_a?(String)
-
-        projection = Projection.of(model, [*PlainModel.of(model).keys, *part.columns].uniq)
-        lookup = Lookup.of(reflection, projection)
-        plan = Passage.new(projection, part.entry.call(nil, projection.columns))
-        linked(type, field, reflection, lookup, plan) do |key, _, index|
-          Link.new(key, plain, reflection, lookup, index, plan, nullable: rest.calls.first.safe && !field.type.non_null?)
-        end
-      end
-    end
-
-    # @return [Part, #call, String, nil] of what a +chain+ asks of a record that is passed through
-    def behind(type, field, plain, model, chain)
-      chain = PlainModel.of(model).expanded(chain)
-      return by_chain(type, field, plain, model, chain) if chain.calls.many?
-
-      reader = PlainModel.of(model).reader(chain.reader)
-      reflection = PlainModel.of(model).reflection(reader.association) if reader.association? && chain.calls.first.alone?
-      link(type, field, reflection) unless reflection.nil? || reflection.polymorphic?
-    end
-
     # @return [Part, nil] as #by_chain
     def by_global_id(field, plain, model)
       return unless Coercion.objection(field.type).nil? && (id = plain.global_id(model, @operation.schema))
@@ -91,22 +62,24 @@ module Pipeloader
     end
 
     # @return [Part, #call, nil] as #by_chain
-    def by_formula(field, plain, model)
-      return unless Coercion.objection(field.type).nil? && (formula = plain.formula(model)) && objection_on_next(plain).nil?
+    def by_formula(type, field, plain, model)
+      return unless (formula = plain.formula(model)) && objection_on_next(plain).nil?
+      return computed_of_columns(field, formula, model, plain) if Coercion.objection(field.type).nil?
 
-      computed_of_columns(field, formula, model, plain)
+      made(type, field, formula, model, plain) if formula.makes_hashes?
     end
 
     def computed_of_columns(field, formula, model, plain = nil)
       known = readings(formula.readers, formula.further, model, plain, formula.chains) or return
       coercion = Coercion.new(field.type)
-      with_arguments(field, formula) { |given| computed(formula, *known, given, coercion) }
+      with_arguments(field, formula) { |given| computed(formula, *known, given, ->(_) { coercion }) }
     end
 
     # @param columns [Array<String>] that it reads
     # @yieldreturn [Reach::Readings]
+    # @param coercion [Proc] that makes of a key what writes the value
     def computed(formula, columns, readings, given, coercion)
-      entry = ->(key, all) { Plan::Computed.new(key, formula, readings.call(all), given, coercion) }
+      entry = ->(key, all) { Plan::Computed.new(key, formula, readings.call(all), given, coercion.call(key)) }
       Selection::Part.new(columns, entry, nil, !formula.alone?).asking(formula.contexts)
     end
 
@@ -136,38 +109,6 @@ module Pipeloader
           Calculation.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, coercion)
         end).asking(chain.contexts)
       end
-    end
-
-    # @return [#call, nil] of a JSON column, whose values are objects of a type of things
-    def document(type, field, reader, model)
-      column = reader.column
-      json = column && model.attribute_types.fetch(column).is_a?(ActiveRecord::Type::Json)
-      item = TypeWrappers.item(field.type)
-      return unless json && item.kind.object? && !PlainModel.of(model).stores?(column)
-
-      cast = Cast.new(model.attribute_types.fetch(column))
-      lambda do |nodes|
-        reason = too_deep(below(nodes)) || selection(item, below(nodes), Hash).reason || objection_to_names(item, below(nodes))
-        next of_field(type, field, reason) if reason
-
-        Selection::Part.new([column], lambda do |key, columns|
-          Attribute::Document.new(key, columns.index(column), cast, field, nodes, @operation)
-        end, nil, true)
-      end
-    end
-
-    # Execution::Next looks into a Hash for no more than it is told.
-    def objection_to_names(type, selections)
-      return unless next?
-
-      other, = selected(type, selections).find { |_, its| !typename?(its) && !named?(type, definition_of(type, its), its) }
-      "Execution::Next doesn't look for `#{other}` in a Hash" if other
-    end
-
-    def named?(type, field, nodes)
-      plain = PlainField.of(type, field)
-      plain.entry_names&.first.is_a?(String) && objection_on_next(plain).nil? &&
-        (leaf?(field) || objection_to_names(TypeWrappers.item(field.type), below(nodes)).nil?)
     end
 
     def leaf(type, field, reader, model)

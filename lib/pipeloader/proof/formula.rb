@@ -44,6 +44,8 @@ module Pipeloader
     # Methods that make an Array or a Hash of values: to write that calls `inspect` on each.
     COLLECTING = %i[newarray newhash].freeze
 
+    HASHES = %i[newhash duphash].freeze
+
     # Methods that may be called with one of NAMES in place of a block: `map(&:strip)`.
     ITERATIONS = %i[
       map flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by group_by
@@ -53,7 +55,7 @@ module Pipeloader
     # Behind these an association may not be asked for, and what doesn't ask isn't read in vain.
     BRANCHES = %i[branchif branchunless opt_case_dispatch].freeze
     NOTHING = {}.freeze
-    private_constant :NOTHING, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :BRANCHES
+    private_constant :NOTHING, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :HASHES, :ITERATIONS, :BRANCHES
 
     @rubys = {}
 
@@ -195,6 +197,9 @@ module Pipeloader
       @methods = methods
       self unless methods.any? { |method| Formula.refined?(method.name) }
     end
+
+    # True if its code makes Hashes.
+    def makes_hashes? = @methods.any? { |it| Bytecode.of(it, %i[key keyreq req]).steps.any? { |name, _| HASHES.include?(name) } }
 
     # True if its method calls others.
     def helped? = @methods.many?

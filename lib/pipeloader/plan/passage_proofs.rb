@@ -1,0 +1,38 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # As the Analyzer: what a field finds through a record, `object.author&.boss`.
+  module PassageProofs
+    private
+
+    # @param chain [Chain] what is asked of the record that +reflection+ leads to is behind its first call
+    # @return [#call, nil] as #by_chain
+    def passage(type, field, plain, reflection, chain)
+      model, rest = reflection.klass, chain.rest
+      behind = behind(type, field, plain, model, rest) if !plain.paged? && objection(model).nil?
+      return if behind.nil? || behind.is_a?(String)
+
+      lambda do |nodes|
+        part = behind.is_a?(Proc) ? behind.call(nodes) : behind
+        next part if part.is_a?(String)
+
+        projection = Projection.of(model, [*PlainModel.of(model).keys, *part.columns].uniq)
+        lookup = Lookup.of(reflection, projection)
+        plan = Passage.new(projection, part.entry.call(nil, projection.columns))
+        linked(type, field, reflection, lookup, plan) do |key, _, index|
+          Link.new(key, plain, reflection, lookup, index, plan, nullable: rest.calls.first.safe && !field.type.non_null?)
+        end
+      end
+    end
+
+    # @return [Part, #call, String, nil] of what a +chain+ asks of a record that is passed through
+    def behind(type, field, plain, model, chain)
+      chain = PlainModel.of(model).expanded(chain)
+      return by_chain(type, field, plain, model, chain) if chain.calls.many?
+
+      reader = PlainModel.of(model).reader(chain.reader)
+      reflection = PlainModel.of(model).reflection(reader.association) if reader.association? && chain.calls.first.alone?
+      link(type, field, reflection) unless reflection.nil? || reflection.polymorphic?
+    end
+  end
+end
