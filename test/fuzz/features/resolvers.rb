@@ -89,6 +89,34 @@ module Fuzz
     end
   end
 
+  feature "record through a record", 3 do
+    field do |t, m|
+      first, target = single(m)&.first
+      next unless first && !first.match?(/\A[A-Z]/)
+
+      second, found = single(target, "it")&.first
+      list = false
+      relation(target, "it") { |text, of| second, found, list = text, of, true } if second.nil? || chance(0.3)
+      next unless second&.start_with?("it.")
+
+      text = "#{first}#{pick(["&.", "&.", "."])}#{second.delete_prefix("it.")}"
+      next t.field("counted_#{int(1..999)}", "Integer", body: "#{text}#{"&" if chance(0.5)}.count") if list && chance(0.3)
+
+      t.field("through_#{int(1..999)}", list ? "[#{found.type.ruby}]" : found.type.ruby, body: text, target: found.type)
+    end
+  end
+
+  feature "test of an associated record", 2 do
+    field do |t, m|
+      one, = single(m)&.first
+      next unless one
+
+      t.field("tested_#{int(1..999)}", "String", body: pick([
+        "#{one} ? #{string(m)} : nil", "#{one}.present? ? \"there\" : #{string(m)}", "#{one}.nil?.to_s", "return \"none\" unless #{one}\n#{string(m)}"
+      ]).split("\n"))
+    end
+  end
+
   feature "record through Hashes", 0.7 do
     field do |t, m|
       one, = single(m)
@@ -123,7 +151,8 @@ module Fuzz
         key = target.key.last
         t.field("sum_#{int(1..9999)}", "Integer", body: pick([
           "#{first}.count + #{second}.size", "#{first}.exists? ? #{second}.count : 0", "#{first}.none? && #{second}.none? ? 0 : 1", "#{integer(m, "object", 1)}.to_i - #{first}.count",
-          "#{first}.map(&:#{key}).sum", "#{first}.map(&:#{leaf(target)}).compact.size + #{second}.count", "#{first}.sum(:#{key}) - (#{second}.maximum(:id) || 0)", "#{first}.ids.size"
+          "#{first}.map(&:#{key}).sum", "#{first}.map(&:#{leaf(target)}).compact.size + #{second}.count", "#{first}.sum(:#{key}) - (#{second}.maximum(:id) || 0)", "#{first}.ids.size",
+          "#{first}.sum(&:#{key})", "#{first}.count(&:#{leaf(target)})", "#{first}.any?(&:#{leaf(target)}) ? #{second}.count : 0", "#{first}.filter_map(&:#{leaf(target)}).size"
         ].reject { |it| it.include?(":id)") && second != first }))
       end
     end
@@ -350,6 +379,21 @@ module Fuzz
       summary = Type.new(name, Node.new(nil))
       summary.fields << Type::Field.new(name: "label", arguments: [], feature: "Hash of things") << Type::Field.new(name: "number", arguments: [], feature: "Hash of things")
       t.field("summary", "Types::#{name}", body: "{ label: #{string(m)}, number: #{integer(m)} }", target: summary)
+    end
+  end
+
+  feature "Hash that a method makes", 1.5 do
+    field do |t, m|
+      next if t.field?("made")
+
+      name = "#{m.name}Made"
+      known = [%w[label String], %w[number Integer], %w[list [String]], %w[other String]]
+      world.sections[:declared] << "class Types::#{name} < Types::BaseObject\n#{known.map { |it, type| "  field :#{it}, #{type}, hash_key: #{it.inspect}#{", null: false" if chance(0.05)}\n" }.join}end"
+      made = Type.new(name, Node.new(nil))
+      known.each { |it, _| made.fields << Type::Field.new(name: it, arguments: [], feature: "Hash that a method makes") }
+      hash = "{ \"label\" => #{string(m)}, \"number\" => #{integer(m)}#{", \"list\" => [#{string(m)}]" if chance(0.4)} }"
+      many = chance(0.3)
+      t.field("made", many ? "[Types::#{name}]" : "Types::#{name}", body: many ? "[#{hash}, #{pick(["{ \"label\" => \"x\" }", hash])}]" : hash, target: made)
     end
   end
 
