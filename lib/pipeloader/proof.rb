@@ -8,6 +8,7 @@
 
 require "pipeloader/proof/provenance"
 require "pipeloader/proof/chain"
+require "pipeloader/proof/common_steps"
 require "pipeloader/proof/bytecode"
 require "pipeloader/proof/constant_names"
 require "pipeloader/proof/delegation"

@@ -15,7 +15,7 @@ module Pipeloader
       getlocal_WC_0 setlocal_WC_0 leave
     ].to_set.freeze
     JUMPS = %i[jump branchif branchunless branchnil].freeze
-    LITERALS = %i[putobject putstring putchilledstring duparray duphash].freeze
+    LITERALS = %i[putobject putstring duparray duphash].freeze
     READER = /\A[a-z_]\w*\??\z/
     private_constant :STEPS, :JUMPS, :LITERALS, :READER
 
@@ -151,8 +151,6 @@ module Pipeloader
       case step
       in [name, literal] if LITERALS.include?(name) then Formula.literal?(literal)
       in [name, label] if JUMPS.include?(name) then !@passed.include?(label) # there are no loops
-      in [:opt_newarray_send, _, name] then Formula.callable?(name)
-      in [:opt_newarray_max | :opt_newarray_min => name, _] then Formula.callable?(name[/\w{3}\z/].to_sym)
       in [name, *] then STEPS.include?(name) || harmless_call?(name, step.grep(Hash))
       end
     end

@@ -38,27 +38,17 @@ module Pipeloader
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
 
       # @param steps [Array<Array, Symbol>]
-      # @return [Array(Array<Symbol>, Array), nil] the names of the constant that the first steps ask for, and those behind
+      # @return [Array(Array<Symbol>, Array), nil] the names of the constant that the first step asks for, and those behind
       def constant(steps)
         case steps
         in [[:opt_getconstant_path, path], *behind] then [path, behind]
-        in [[:opt_getinlinecache, label, *], *] # Ruby 3.1
-          inside = steps.take(steps.index(label) + 1)
-          [constants(inside).first, steps.drop(inside.size)]
         else nil
         end
       end
 
       # @param steps [Array<Array, Symbol>]
       # @return [Array<Array<Symbol>>] the names of each constant that is asked for, with an empty one in front of `::Car`
-      def constants(steps)
-        paths = steps.filter_map { |name, path| path if name == :opt_getconstant_path }
-        begun = steps.each_index.select { |index| Array(steps[index]).first == :opt_getinlinecache } # Ruby 3.1
-        paths + begun.map do |index|
-          inside = steps.drop(index).take_while { |name, _| name != :opt_setinlinecache }
-          inside.filter_map { |name, value| name == :getconstant ? value : (:"" if name == :putobject && value == Object) }
-        end
-      end
+      def constants(steps) = steps.filter_map { |name, path| path if name == :opt_getconstant_path }
 
       private
 
@@ -78,7 +68,9 @@ module Pipeloader
     end
 
     # @return [Array<Array, Symbol>] [[:putself], :label_4, …]
-    def steps = @sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
+    def steps
+      CommonSteps.of(@sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) })
+    end
 
     # @param step [Array] one of #steps
     # @return [Integer, nil] the line of the first like it

@@ -26,8 +26,8 @@ module Pipeloader
 
       # @return [Array(Symbol, Symbol), nil] what it calls of its record, and of what that returns
       def path(method)
-        sequence = RubyVM::InstructionSequence.of(method) or return
-        case sequence.to_a.last.grep(Array)
+        instructions = Bytecode.of(method, %i[rest keyrest block]) or return
+        case instructions.steps.grep(Array)
         in [[:putself], [_, { mid: reader, orig_argc: 0 }], *steps]
           asked = steps.filter_map { |name, call| call[:mid] if name == :send }.first
           [reader, asked] if asked && [reader, asked, method.name].all?(/\A[a-z_]\w*\z/) && method.name.end_with?(asked.name)

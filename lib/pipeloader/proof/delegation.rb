@@ -48,8 +48,7 @@ module Pipeloader
         case Bytecode.of(type.instance_method(name), [])&.steps
         in [[:putself], [:opt_send_without_block, { mid: :object }], *steps, [:leave]]
           case steps
-          in [[:opt_aref_with, key, *]] then key
-          in [[:putobject | :putstring | :putchilledstring, String | Symbol => key], [:opt_aref, *]] then key
+          in [[:putobject | :putstring, String | Symbol => key], [:opt_aref, *]] then key
           else nil
           end
         else nil
@@ -63,7 +62,7 @@ module Pipeloader
       def step(step, stack, calls, instructions = nil)
         case step
         in [:putnil] then stack.push(nil)
-        in [:putobject | :putstring | :putchilledstring | :duparray | :duphash, literal] then stack.push(literal)
+        in [:putobject | :putstring | :duparray | :duphash, literal] then stack.push(literal)
         in [:putobject_INT2FIX_0_] then stack.push(0)
         in [:putobject_INT2FIX_1_] then stack.push(1)
         in [:getlocal_WC_0, place] then (name = instructions&.parameter(place)) && stack.push(Chain::Parameter.new(name))

@@ -11,10 +11,8 @@ module Pipeloader
   class GlobalId < Formula::OfModel
     METHOD = :default_global_id
     ENCODER = %i[GraphQL Schema UniqueWithinType].freeze
-    # Of a constant's path, in Ruby 3.1 and later.
-    CONSTANT = %i[opt_getinlinecache pop putobject getconstant opt_setinlinecache opt_getconstant_path].freeze
     PARAMETERS = %i[req opt].freeze
-    private_constant :METHOD, :ENCODER, :CONSTANT, :PARAMETERS
+    private_constant :METHOD, :ENCODER, :PARAMETERS
 
     class << self
       # @param type [Class] object type
@@ -73,9 +71,7 @@ module Pipeloader
 
       # True if the steps look up graphql-ruby's constant, of which the modules around have none.
       def encoder?(steps, home)
-        path = steps.flat_map { |name, value| name == :opt_getconstant_path ? value : [(value if name == :getconstant)] }
-        return false unless path.reject(&:blank?) == ENCODER
-        return false unless steps.all? { |name, _| CONSTANT.include?(name) || name.start_with?("label") }
+        return false unless steps.one? && Bytecode.constants(steps).first&.without(:"") == ENCODER
 
         !shadowed?(home) && Provenance.graphql_alone?(GraphQL::Schema::UniqueWithinType.method(:encode))
       end

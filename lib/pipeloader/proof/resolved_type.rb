@@ -18,10 +18,10 @@ module Pipeloader
     # What is called of a class for no more than its name.
     NAMING = %i[name to_s].freeze
     STEPS = %i[
-      nop pop dup dupn swap topn setn adjuststack putnil putself putobject putstring putchilledstring leave
+      nop pop dup dupn swap topn setn adjuststack putnil putself putobject putstring duparray leave
       jump branchif branchunless branchnil opt_case_dispatch concatstrings objtostring anytostring setlocal_WC_0 newarray
     ].freeze
-    CONSTANTS = %i[opt_getinlinecache opt_setinlinecache getconstant opt_getconstant_path].freeze
+    CONSTANTS = %i[getconstant opt_getconstant_path].freeze
     private_constant :ASKING, :CALLS, :NAMING, :STEPS, :CONSTANTS
 
     # A constant of ours would give it a name.
