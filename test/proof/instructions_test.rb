@@ -11,7 +11,8 @@ class InstructionsTest < UnitTest
   INSTRUCTION_LIMITS = [1, 2].freeze
   MAGIC = ["", "# frozen_string_literal: true\n"].freeze
 
-  Car, Bike = Array.new(2) { Class.new }
+  Car = Class.new
+  Bike = Class.new
   CAR, BIKE = %w[Car Bike].map { |name| Class.new(Base) { graphql_name name } }
 
   # {resolver method => readers; nil where it may do anything else}
@@ -69,6 +70,12 @@ class InstructionsTest < UnitTest
     "def it = { 'a' => 'b', 'c' => object.name }['a']" => %i[name],
     "def it = { 'a' => 'b' }[object.name]" => %i[name],
     "def it = { a: 1 }.fetch(:a, object.year)" => %i[year],
+    "def it = { a: 1, b: object.name }[:a]" => %i[name],
+    "def it = { a: 1, b: { c: [2], d: object.year }, e: 3, 'f' => object.id }.to_a" => %i[year id],
+    "def it = { a: 2i, b: object.name }[:a]" => nil,
+    "def it = { a: 1, b: helper, c: object.name }" => nil,
+    "def it = { a: 1, b: { c: 1, **object.data }, d: 2 }" => nil,
+    "def it = { a: 1, **object.data }" => nil,
     "def it = object.data['a']['b']" => %i[data],
     "def it = object.data['a'][:b] || object.data[0]" => %i[data],
     "def it = (object.data['a'] = 1)" => nil,
@@ -108,6 +115,11 @@ class InstructionsTest < UnitTest
     "def it = +'x' + object.name" => %i[name],
     "def it(to: 3) = object.name.to_s[0, to]" => %i[name],
     "def it(to: nil, from: 1) = [to, from].include?(object.year)" => %i[year],
+    "def it(to: 'x', from: \"y\") = object.name.tr(to, from)" => %i[name],
+    "def it(to: [].size) = object.name.to_s[0, to]" => nil,
+    "def it(to: %w[x]) = object.name.in?(to)" => nil,
+    "def it(to: object.mail) = object.name == to" => nil,
+    "def it(to: (from = 'x')) = object.name == to" => nil,
     "def it(*) = object.name.strip" => nil,
     "def it(...) = object.name.strip(...)" => nil,
     "def it(&) = object.tags.map(&)" => nil,
@@ -125,6 +137,9 @@ class InstructionsTest < UnitTest
     "def it = object.comments.where({ 'kind' => 'x' })" => [[:comments, [], {}], [:where, [{ "kind" => "x" }], {}]],
     "def it = object.comments.where(kind: %w[x y]).order('id')" => [[:comments, [], {}], [:where, [], { kind: %w[x y] }], [:order, ["id"], {}]],
     "def it = object.comments.where(score: 3.., kind: nil).first(2)" => [[:comments, [], {}], [:where, [], { score: 3.., kind: nil }], [:first, [2], {}]],
+    "def it(to:) = object.comments.where({ hot: true, to: to, kind: { a: [1], b: 'c' } })" => [[:comments, [], {}], [:where, [{ hot: true, to: Pipeloader::Chain::Parameter.new(:to), kind: { a: [1], b: "c" } }], {}]],
+    "def it(to:) = object.comments.where({ hot: true, to: }, 1)" => [[:comments, [], {}], [:where, [{ hot: true, to: Pipeloader::Chain::Parameter.new(:to) }, 1], {}]],
+    "def it(to:) = object.comments.where({ hot: true, **to })" => nil,
     "def it = object.comments.where('id' => 3)" => nil,
     "def it = object.comments.where(score: [1, 2].max)" => nil,
     "def it = object.comments.where(hot: [1, 2].include?(3))" => nil,
@@ -143,6 +158,12 @@ class InstructionsTest < UnitTest
     "def it = object.comments.include?(3)" => [[:comments, [], {}], [:include?, [3], {}]]
   }.freeze
 
+  # {parameters => their defaults}
+  KEYWORDS = {
+    "kind: 'x'" => { kind: "x" }, "kind: nil, to: 'x', from: 3, by:" => { by: Pipeloader::Chain::REQUIRED, kind: nil, to: "x", from: 3 },
+    "to: 'x', from: \"y\", by: :z" => { to: "x", from: "y", by: :z }, "kind: %w[x]" => nil, "kind: Time.now, to: 'x'" => nil, "kind: \"\#{self}\"" => nil
+  }.freeze
+
   # {resolver method => the key of a Hash that it returns}
   ENTRIES = {
     "def it = object['theme']" => "theme", 'def it = object["theme"]' => "theme", "def it = object[:theme]" => :theme,
@@ -158,7 +179,7 @@ class InstructionsTest < UnitTest
     end
 
     def show? = post.author_id == viewer&.id || open?
-    def open? = ["open", "both"].include?(post.state) # rubocop:disable Style/WordArray
+    def open? = ["open", "both"].include?(post.state)
     def counted? = (@post = nil)
   end
 
@@ -261,6 +282,11 @@ class InstructionsTest < UnitTest
 
   each_form(CHAINS, "chain") do |text, expected, magic|
     assert_equal [expected], [Pipeloader::Delegation.chain(type(magic + text), :it)&.calls&.map(&:to_a)]
+  end
+
+  each_form(KEYWORDS, "keywords") do |parameters, expected, magic|
+    chain = Pipeloader::Delegation.chain(type("#{magic}def it(#{parameters}) = object.comments.where(kind: 1)"), :it)
+    assert_equal [expected], [chain&.parameters]
   end
 
   each_form(ENTRIES, "entry") do |text, expected, magic|

@@ -68,9 +68,7 @@ module Pipeloader
     end
 
     # @return [Array<Array, Symbol>] [[:putself], :label_4, …]
-    def steps
-      CommonSteps.of(@sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) })
-    end
+    def steps = CommonSteps.of(raw)
 
     # @param step [Array] one of #steps
     # @return [Integer, nil] the line of the first like it
@@ -93,9 +91,14 @@ module Pipeloader
     end
 
     # @return [Hash{Symbol => Object}] the literal that is each keyword's default; Chain::REQUIRED where it has none
-    # A default that isn't a literal has instructions of its own.
+    # A default that isn't a literal has instructions of its own; a String may have, too.
     def keywords
-      @sequence[11].fetch(:keyword, []).to_h { |it| it.is_a?(Array) ? it : [it, Chain::REQUIRED] }
+      strings = CommonSteps.defaults(raw).to_h { |place, text| [parameter(place), text] }
+      @sequence[11].fetch(:keyword, []).to_h { |name, *default| [name, default.fetch(0) { strings.fetch(name, Chain::REQUIRED) }] }
     end
+
+    private
+
+    def raw = @sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
   end
 end

@@ -8,17 +8,20 @@ module Pipeloader
   #     object["x"]          opt_aref_with (up to 3.4)           putstring, opt_aref
   #     [a, b].max           opt_newarray_max, opt_newarray_send newarray, opt_send_without_block
   #     [1, 2].include?(a)   opt_duparray_send (since 3.4)       duparray, opt_duparray_send
+  #     { a: 1, b: c }       core#hash_merge_ptr (since 3.4)     newhash
   #     Car.new(a)           opt_new and more (since 4.0)        opt_send_without_block
   #     f(...)               sendforward (since 3.4)             send
+  #     def it(a: "x")       checkkeyword and more               none
   #
   # Limits: where `include?` is an instruction of its own, its array comes behind its argument. So it keeps its name, which only
   # those know to whom the order is all the same.
   module CommonSteps
-    # On the stack before the arguments of `new`.
+    # Instructions before the arguments of `new`, and behind the entries of a Hash that are literals.
     PLACE = [[:putnil], [:swap]].freeze
+    MERGED = [[:putspecialobject, 1], [:swap]].freeze
     # Asked of arrays that are written where they are asked.
     ASKED = { max: "[itself, itself].max", min: "[itself, itself].min", include?: "[itself, itself].include?(itself)" }.freeze
-    private_constant :PLACE, :ASKED
+    private_constant :PLACE, :MERGED, :ASKED
 
     class << self
       # @param steps [Array<Array, Symbol>] as this Ruby has compiled them
@@ -29,29 +32,49 @@ module Pipeloader
         made
       end
 
+      # @param steps [Array<Array, Symbol>] as for #of
+      # @return [Array<Array(Integer, String)>] the places of keywords whose defaults are Strings, and these
+      def defaults(steps) = steps.each_cons(5).filter_map { |some| default(some) }
+
       private
+
+      def default(steps)
+        case steps
+        in [[:checkkeyword, *], [:branchif, label], [_, String => text], [:setlocal_WC_0, place], ^label, *]
+          [place, text]
+        else nil
+        end
+      end
 
       # @param made [Array<Array, Symbol>] what comes before; the first of the +steps+ go there
       # @return [Array<Array, Symbol>] those behind
       def take(steps, made)
         case steps
-        in [[:putchilledstring, text], *behind] then made << [:putstring, text]
-        in [[:opt_aref_with, text, call], *behind] then made.push([:putstring, text], [:opt_aref, call])
-        in [[:opt_duparray_send, values, name, size], *behind]
-          made.push([:duparray, values], [:opt_duparray_send, call(name, size)])
-        in [[:sendforward, *rest], *behind] then made << [:send, *rest]
+        in [[:checkkeyword, *], *] if default(steps) then return steps.drop(5)
         in [[:opt_getinlinecache, label, *], *]
           inside = steps.take(steps.index(label) + 1)
-          behind = steps.drop(inside.size)
           made << [:opt_getconstant_path, path(inside)]
-        in [[:opt_new, call, rarely], [_, { mid: :initialize }, *], [:jump, behind_both], ^rarely, [_, ^call, *] => step, [:swap],
-            ^behind_both, [:pop], *behind]
-          made.concat(without_place(made.pop(made.size))) << step
-        in [[name, size, *operand], *behind] if (call = @asked[[name, *operand]])
-          made.concat(of_array(size, call))
-        in [step, *behind] then made << step
+          return steps.drop(inside.size)
+        in [[:opt_new, call, other], [_, { mid: :initialize }, *], [:jump, both], ^other, [_, ^call, *] => step, [:swap], ^both,
+            [:pop], *behind] if (parts = around(made, PLACE))
+          made.replace(parts.sum([])) << step
+        in [[_, { mid: :"core#hash_merge_ptr", orig_argc: }], *behind] if (parts = around(made, MERGED, :duphash))
+          made.replace(of_hash(*parts, orig_argc - 1))
+        in [step, *behind] then made.concat(alone(step))
         end
         behind
+      end
+
+      # @return [Array<Array, Symbol>] what one instruction stands for
+      def alone(step)
+        case step
+        in [:putchilledstring, text] then [[:putstring, text]]
+        in [:opt_aref_with, text, call] then [[:putstring, text], [:opt_aref, call]]
+        in [:opt_duparray_send, values, name, size] then [[:duparray, values], [:opt_duparray_send, call(name, size)]]
+        in [:sendforward, *rest] then [[:send, *rest]]
+        in [name, size, *operand] if (call = @asked[[name, *operand]]) then of_array(size, call)
+        else [step]
+        end
       end
 
       # @return [Array<Symbol>] with an empty name in front of `::Car`
@@ -59,10 +82,20 @@ module Pipeloader
         inside.filter_map { |name, value| name == :getconstant ? value : (:"" if name == :putobject && value == Object) }
       end
 
-      # Of those pairs the last is that of the `new` whose arguments come to an end here.
-      def without_place(steps)
-        at = steps.each_cons(2).with_index.filter_map { |pair, index| index if pair == PLACE }.last
-        steps.values_at(*0...at, *(at + 2)...steps.size)
+      # Of such pairs the last is that of what comes to an end here: those between have come to theirs.
+      #
+      # @param behind [Symbol, nil] the instruction that must be before the +pair+
+      # @return [Array(Array, Array), nil] the steps before the +pair+, and behind
+      def around(steps, pair, behind = nil)
+        at = (steps.size - 2).downto(1).find { |index| steps[index, 2] == pair } or return
+        [steps.take(at), steps.drop(at + 2)] if behind.nil? || Array(steps[at - 1]).first == behind
+      end
+
+      # @param entries [Array<Array, Symbol>] the steps of those that aren't literals
+      # @param size [Integer] of keys and values that these leave
+      def of_hash((*before, literals), entries, size)
+        pairs = literals.last.to_a.flatten(1)
+        [*before, *pairs.map { |value| [:putobject, value] }, *entries, [:newhash, pairs.size + size]]
       end
 
       def of_array(size, call)

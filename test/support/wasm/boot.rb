@@ -51,7 +51,7 @@ module Wasm
 
     def evaluate(code)
       require "pipeloader"
-      eval(code, TOPLEVEL_BINDING, "-e") # rubocop:disable Security/Eval, Style/EvalWithLocation
+      eval(code, TOPLEVEL_BINDING, "-e") # rubocop:disable Security/Eval
       { failures: [] }
     end
 
