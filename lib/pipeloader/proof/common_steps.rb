@@ -10,6 +10,7 @@ module Pipeloader
   #     [1, 2].include?(a)   opt_duparray_send (since 3.4)       duparray, opt_duparray_send
   #     { a: 1, b: c }       core#hash_merge_ptr (since 3.4)     newhash
   #     Car.new(a)           opt_new and more (since 4.0)        opt_send_without_block
+  #     return a             leave, putnil, leave (since 3.4)    leave
   #     f(...)               sendforward (since 3.4)             send
   #     def it(a: "x")       checkkeyword and more               none
   #
@@ -50,6 +51,9 @@ module Pipeloader
       # @return [Array<Array, Symbol>] those behind
       def take(steps, made)
         case steps
+        in [[:leave], *behind]
+          made << [:leave]
+          return behind.drop_while { |step| step.is_a?(Array) }
         in [[:checkkeyword, *], *] if default(steps) then return steps.drop(5)
         in [[:opt_getinlinecache, label, *], *]
           inside = steps.take(steps.index(label) + 1)
