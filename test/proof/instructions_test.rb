@@ -133,6 +133,12 @@ class InstructionsTest < UnitTest
 
   # {resolver method => what it calls of associations, and with what}
   CHAINS = {
+    "def it = object.author&.boss" => [[:author, [], {}], [:boss, [], {}, true]],
+    "def it = object.author&.boss.staff" => nil, # of nil, too
+    "def it = object.author&.boss&.staff&.limit(2)" => [[:author, [], {}], [:boss, [], {}, true], [:staff, [], {}, true], [:limit, [2], {}, true]],
+    "def it = (return object.author&.boss)" => [[:author, [], {}], [:boss, [], {}, true]],
+    "def it = (object.author&.boss).staff" => nil,
+    "def it = object.author&.boss || object" => nil,
     "def it = object.comments.where('score > ?', 7)" => [[:comments, [], {}], [:where, ["score > ?", 7], {}]],
     'def it = object.comments.where("score > ?", 7).count' => [[:comments, [], {}], [:where, ["score > ?", 7], {}], [:count, [], {}]],
     "def it = object.comments.where(kind: 'x', to: ['y', :z])" => [[:comments, [], {}], [:where, [], { kind: "x", to: ["y", :z] }]],
@@ -284,7 +290,7 @@ class InstructionsTest < UnitTest
   end
 
   each_form(CHAINS, "chain") do |text, expected, magic|
-    assert_equal [expected], [Pipeloader::Delegation.chain(type(magic + text), :it)&.calls&.map(&:to_a)]
+    assert_equal [expected], [Pipeloader::Delegation.chain(type(magic + text), :it)&.calls&.map { |call| call.to_a.compact }]
   end
 
   each_form(KEYWORDS, "keywords") do |parameters, expected, magic|

@@ -74,7 +74,9 @@ module Pipeloader
     # @return [Integer, nil] the line of the first like it
     def line(step)
       body = @sequence.last
-      body.take(body.index(step) || 0).grep(Integer).last
+      ends = body.each_index.select { |index| body[index].is_a?(Integer) }.drop(1) << body.size
+      found = ends.find { |at| CommonSteps.of(steps_in(body.take(at))).include?(step) }
+      body.take(found || 0).grep(Integer).last
     end
 
     # True if it is the code of another method, which was made this one by `define_method`: it has another `self`.
@@ -99,6 +101,7 @@ module Pipeloader
 
     private
 
-    def raw = @sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
+    def raw = steps_in(@sequence.last)
+    def steps_in(body) = body.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
   end
 end

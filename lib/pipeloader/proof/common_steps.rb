@@ -55,7 +55,7 @@ module Pipeloader
           made << [:leave]
           return behind.drop_while { |step| step.is_a?(Array) }
         in [[:checkkeyword, *], *] if default(steps) then return steps.drop(5)
-        in [[:opt_getinlinecache, label, *], *]
+        in [[:opt_getinlinecache, label, *], *] if steps.include?(label)
           inside = steps.take(steps.index(label) + 1)
           made << [:opt_getconstant_path, path(inside)]
           return steps.drop(inside.size)
