@@ -65,11 +65,10 @@ class PagesTest < PageTest
     assert_equal shown, PG::TextDecoder::Array.new.decode(events.last[:binds].first.value).size
   end
 
-  # From its end, or nothing of it: graphql-ruby's.
+  # From where nothing begins: graphql-ruby's.
   def test_left_pages
     schemas = make_schemas
-    ["(last: 2)", "(before: \"#{cursor(3)}\")", "(first: 5, last: 2)", "(first: 0)", "(first: -1)", "(after: \"!\")", "(after: \"#{cursor(0)}\")",
-     "(after: \"#{cursor(-3)}\")", "(after: \"#{cursor("x")}\")", "(after: \"#{cursor(10**30)}\")"].each { |given| assert_left(schemas, given, root: given.include?("last")) }
+    %w[after before].product(["!", cursor(0), cursor(-3), cursor("x"), cursor(10**30)]) { |name, from| assert_left(schemas, "(#{name}: #{from.inspect})", root: false) }
     assert_pages(schemas, "(after: \"\", last: null, before: null)")
   end
 

@@ -43,11 +43,22 @@ module Pipeloader
         items = items(connection.items)
         return if items.nil? || connection.instance_variable_get(:@nodes) || !narrows?(plan, items) || !PageLookup.whole?(items)
 
-        range = PageRange.of { connection }
-        page = -> { plan.asker.read { read(plan, items.offset(range.offset).limit(range.limit(plan.peeks?))) } }
+        range = PageRange.of(plan) { connection }
+        page = -> { plan.asker.read { shown(plan, range, items, connection) } }
         totals = plan.totals.map { |total| -> { total.count(connection.items) } }
-        rows, *counts = ResolverFiber.current.side_by_side([page, *totals], &:call)
+        (range, rows), *counts = ResolverFiber.current.side_by_side([page, *totals], &:call)
         Frame.of(plan, rows, coerced: false, range: range, counts: plan.totals.map(&:key).zip(counts).to_h)
+      end
+
+      # @return [Array(PageRange, Array<Array>)] the page, and what is read for it
+      def shown(plan, range, items, connection)
+        range = range.ending(counted(items, connection)) unless range.offset
+        [range, range.nothing? ? [] : read(plan, range.on(items))]
+      end
+
+      # As graphql-ruby counts for a page from the end.
+      def counted(items, connection)
+        asking(items) { connection.send(:relation_count, connection.send(:sliced_nodes)) }
       end
 
       # @return [ActiveRecord::Relation, nil] what isn't read yet
@@ -64,9 +75,13 @@ module Pipeloader
           !known_to_its_records?(plan, relation)
       end
 
-      # What ActiveRecord can't make SQL of, is graphql-ruby's to report.
       def read(plan, relation)
-        Rows.of(plan.model, plan.projection.narrow(ReturnedValue.unextended(relation)).pipeloader_result)
+        asking(relation) { Rows.of(plan.model, plan.projection.narrow(ReturnedValue.unextended(relation)).pipeloader_result) }
+      end
+
+      # What ActiveRecord can't make SQL of, is graphql-ruby's to report.
+      def asking(relation)
+        yield
       rescue StandardError => e
         raise Coercion.verdict(e) { relation.to_sql }
       end

@@ -3,17 +3,21 @@
 module Pipeloader
   # As ChainLookup, for the rows that a Relay connection shows of an association, or of some of its records.
   class PageLookup < ChainLookup
-    OFFSET, LIMIT = :"the connection's offset", :"the connection's limit"
+    # The numbers that its arguments come to.
+    BOUNDS = %i[after before first last].to_h { |name| [name, :"the connection's #{name}"] }.freeze
+    # Methods by which graphql-ruby reads a page.
+    INSIDE = %i[offset limit unscope count].freeze
     # True if a cursor is its edge's place; before, it was that of the first record that equals the edge's.
     POSITIONAL = GraphQL::Pagination::Connection::Edge.method_defined?(:graphql_connection_position)
-    private_constant :POSITIONAL
+    private_constant :BOUNDS, :INSIDE, :POSITIONAL
 
     class << self
       # The chain that is asked of the association, with places for the page.
       #: (Chain) -> Chain
       def chain(chain)
-        pages = { offset: OFFSET, limit: LIMIT }.map { |name, place| Chain::Call.new(name, [Chain::Parameter.new(place)], {}) }
-        Chain.new(chain.calls + pages, { **chain.parameters, OFFSET => Chain::REQUIRED, LIMIT => Chain::REQUIRED })
+        places = BOUNDS.values
+        page = Chain::Call.new(:page, places.map { |place| Chain::Parameter.new(place) }, {})
+        Chain.new([*chain.calls, page], { **chain.parameters, **places.to_h { |place| [place, Chain::REQUIRED] } })
       end
 
       # True if +relation+ is what a connection may be of: its pages are cut by offset and limit, from all of it.
@@ -25,48 +29,46 @@ module Pipeloader
 
     def initialize(...)
       super
-      @offset, @limit = @queries.pop(2)
+      @page = @queries.pop
     end
 
     # Which rows it shows of those that it reads, once it has its arguments.
     #
     #: () -> PageRange
-    def range = @arguments.range(*[@offset, @limit].flat_map(&:arguments))
+    def range = @range ||= PageRange.new(BOUNDS.keys.zip(@page.arguments).to_h, @arguments.peeks?)
+
+    def call(keys) = range.nothing? ? {} : super
 
     private
 
+    def inside = INSIDE
     def fits?(relation) = super && PageLookup.whole?(relation)
-    def ask(relation) = super([@offset, @limit].inject(relation) { |it, call| call.on(it) })
+    def ask(relation) = super(range.on(relation))
+
+    # Where the offset is counted from the end, the rows tell it.
+    def compile(arel, connection)
+      sql, binds, preparable = super
+      range.offset ? [sql, binds, preparable] : [Shape.last_rows(sql, binds.size), [*binds, range.limit], preparable]
+    end
 
     # The arguments of a connection's field, and the page that they ask for.
     class Arguments < FieldArguments
-      PAGES = %i[after before first last].freeze
-      BACKWARDS = %w[last before].freeze
-      OPEN = [GraphQL::Language::Nodes::VariableIdentifier, GraphQL::Language::Nodes::NullValue].freeze
-      private_constant :PAGES, :BACKWARDS, :OPEN
-
-      # True if the document itself asks for a page from the end.
-      def self.backwards?(node)
-        node.arguments.any? { |argument| BACKWARDS.include?(argument.name) && !OPEN.include?(argument.value.class) }
-      end
-
-      # @param peeks [Boolean] whether it has to be known if there is another page
-      def initialize(field, node, chain, model, peeks)
+      # @param page [ConnectionPlan]
+      def initialize(field, node, chain, page)
         super(field, node, chain)
-        @model = model
-        @peeks = peeks
+        @page = page
       end
+
+      def peeks? = @page.peeks?
 
       # graphql-ruby's own connection, without items, says what it makes of them.
       def of(context)
         given = super
         connections = context.schema.connections
         context.namespace(:connections)[:all_wrappers] ||= connections.all_wrappers
-        range = PageRange.of { connections.wrap(@field, nil, @model.unscoped, given, context) }
-        { **given.except(*PAGES), OFFSET => range.offset, LIMIT => range.limit(@peeks) }
+        range = PageRange.of(@page) { connections.wrap(@field, nil, @page.model.unscoped, given, context) }
+        { **given.except(*BOUNDS.keys), **range.bounds.transform_keys(BOUNDS) }
       end
-
-      def range(offset, limit) = PageRange.new(offset, limit && @peeks ? limit - 1 : limit)
     end
   end
 end

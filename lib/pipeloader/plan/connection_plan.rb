@@ -9,15 +9,16 @@ module Pipeloader
     # One connection's rows, as its fields ask for them, and what its Totals have counted, by key.
     Content = Struct.new(:all, :frame, :counts) do
       def rows = @rows ||= range.shown(all)
-      def has_next_page = all.size > rows.size
-      def has_previous_page = range.offset.positive?
+      def has_next_page = range.next_page.nil? ? all.size > rows.size : range.next_page
+      def has_previous_page = offset.positive?
       def start_cursor = (cursor(0) unless rows.empty?)
       def end_cursor = (cursor(rows.size - 1) unless rows.empty?)
-      def cursor(index) = GraphQL::Schema::Base64Encoder.encode((range.offset + index + 1).to_s, nonce: true)
+      def cursor(index) = GraphQL::Schema::Base64Encoder.encode((offset + index + 1).to_s, nonce: true)
 
       private
 
       def range = frame.range
+      def offset = @offset ||= range.offset_of(all)
     end
 
     Edges = Struct.new(:key, :parts) do
@@ -40,6 +41,7 @@ module Pipeloader
 
     Info = Struct.new(:key, :facts) do
       def build(content, context) = facts.to_h { |fact| [fact.key, fact.build(content, context)] }
+      def peeks? = facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page }
     end
 
     # How many there are on all pages: `def total_count = object.items.size`.
@@ -90,11 +92,14 @@ module Pipeloader
       @fields = fields
       @asker = Asker.new(fields.find { |field| TypeWrappers.nullable(field.type).list? })
       @reasons = reasons
-      @peeks = entries.grep(Info).any? { |info| info.facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page } }
+      @peeks = entries.index { |entry| entry.is_a?(Info) && entry.peeks? }
     end
 
     # True if it has to be known if there is another page.
-    def peeks? = @peeks
+    def peeks? = !@peeks.nil?
+
+    # True if that is asked before the nodes are.
+    def peeks_early? = peeks? && @parts.first(@peeks).none? { |entry| entry.is_a?(Edges) || entry.is_a?(Nodes) }
     def connection? = true
 
     # True if nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit. Or if that may put something

@@ -128,12 +128,10 @@ module Pipeloader
 
       item, model, paged = field.type.unwrap, reflection.klass, PageLookup.chain(chain)
       lambda do |nodes|
-        next of_field(type, field, "it is read from its end") if PageLookup::Arguments.backwards?(nodes.first)
-
         page = plan_below(item, nodes, model)
         next page if page.is_a?(String)
 
-        given = PageLookup::Arguments.new(field, nodes.first, paged, model, page.peeks?)
+        given = PageLookup::Arguments.new(field, nodes.first, paged, page)
         lookup = PageLookup.new(reflection, page.projection, paged, given)
         counts = all_of(page.totals) { |total| total_of_owners(total, reflection, chain, field, nodes) }
         next of_field(type, field, counts) if counts.is_a?(String)

@@ -72,6 +72,18 @@ module Pipeloader
         SQL
       end
 
+      # The last rows of +sql+, in its order, with the place of each among all, and how many these are.
+      #
+      # @param at [Integer] which parameter says how many, by index
+      def last_rows(sql, at)
+        <<~SQL
+          SELECT * FROM (SELECT *, row_number() OVER () AS pipeloader_place, count(*) OVER () AS pipeloader_all FROM (
+          #{sql}
+          ) AS pipeloader_read) AS pipeloader_numbered
+          WHERE pipeloader_place > pipeloader_all - $#{at + 1}::bigint ORDER BY pipeloader_place
+        SQL
+      end
+
       # Yields the index of each parameter; what the block returns comes in its place.
       def renumber(sql)
         sql.gsub(SQLText::TOKEN) { |token| (number = Regexp.last_match(1)&.to_i) ? yield(number - 1) : token }
