@@ -90,6 +90,7 @@ module Fuzz
       if chance(0.5)
         edges = inner.open("edges {", "}")
         edges << "cursor" if chance(0.5)
+        it.connection.fetch(:edge).each { |name| edges << name if chance(0.6) } if it.connection.is_a?(Hash)
         block(edges, "node {", it.target, depth - 1, true)
       end
       block(inner, "nodes {", it.target, depth - 1, true) if inner.children.empty? || chance(0.4)
@@ -108,7 +109,8 @@ module Fuzz
       "$#{name}"
     end
 
-    PAGE = [["first", 0..4], ["first", 1..3], ["last", 1..3]].freeze
+    # Arguments of a connection, each with the numbers that it may be given.
+    PAGES = [{ "first" => 0..4 }, { "first" => 1..3 }, { "last" => 1..3 }, { "last" => -1..6 }, { "first" => 1..4, "last" => 0..3 }, {}].freeze
     GRAPHQL = { "Integer" => "Int", "String" => "String", "ID" => "ID", "Boolean" => "Boolean", "Float" => "Float", "[Integer]" => "[Int!]", "[ID]" => "[ID!]" }.freeze
 
     def arguments(field)
@@ -137,11 +139,17 @@ module Fuzz
     def page
       return [] if chance(0.3)
 
-      name, range = @dice.pick(PAGE)
-      number = @dice.int(range)
-      parts = ["#{name}: #{chance(0.3) ? variable("Int", number) : number}"]
-      parts << "#{name == "last" ? "before" : "after"}: #{JSON.generate([@dice.int(1..4).to_s].pack("m0").delete("="))}" if chance(0.25)
+      parts = @dice.pick(PAGES).map { |name, range| number(name, @dice.int(range)) }
+      %w[after before].each { |name| parts << "#{name}: #{cursor}" if chance(parts.empty? ? 0.7 : 0.2) }
       parts
+    end
+
+    def number(name, value) = "#{name}: #{chance(0.3) ? variable("Int", value) : value}"
+
+    # The first one is nobody's.
+    def cursor
+      text = [(chance(0.03) ? 0 : @dice.int(1..6)).to_s].pack("m0").delete("=")
+      chance(0.2) ? variable("String", text) : JSON.generate(text)
     end
   end
 end

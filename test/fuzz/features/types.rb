@@ -142,6 +142,22 @@ module Fuzz
     end
   end
 
+  # Fields of an edge are graphql-ruby's, and so is the connection.
+  feature "edge type of the application", 0.5 do
+    field do |t, m|
+      relation(m) do |text, target|
+        name = "#{target.name}Marked"
+        unless (world.options[:edges] ||= {})[name]
+          world.options[:edges][name] = true
+          body = pick(["object.node.#{leaf(target)}.to_s", "object.cursor", "\"a text\"", "\"\#{object.cursor} \#{object.node.#{leaf(target)}}\"", "object.node.to_param"])
+          world.sections[:declared] << "class Types::#{name}Edge < GraphQL::Types::Relay::BaseEdge\n  node_type(#{target.type.ruby})\n  field :mark, String\n  def mark = #{body}\nend\n" \
+                                       "class Types::#{name} < GraphQL::Types::Relay::BaseConnection\n  edge_type(Types::#{name}Edge)\nend"
+        end
+        t.field("marked_#{target.table}_#{int(1..99)}", "Types::#{name}", options: ", connection: true", body: text, target: target.type, connection: { edge: ["mark"] })
+      end
+    end
+  end
+
   feature "page of an Array", 0.5 do
     field { |t, m| many(m) { |text, target| t.field("array_#{target.table}_#{int(1..99)}", "#{target.type.ruby}.connection_type", body: "#{text}.to_a", target: target.type, connection: true) } }
   end
