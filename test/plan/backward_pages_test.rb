@@ -231,8 +231,10 @@ class BackwardPagesTest < PageTest
     broken = make_schemas(root: -> { Remark.order(Arel.sql("nowhere")) }) { def comments = object.comments.order(Arel.sql("nowhere")) }
     forms("(last: 2)", ALL).each { |query| assert_includes text_of_both(query, broken), "errors" }
     forms("(first: 0)", ALL).each { |query| text_of_both(query, broken) }
-    unmade = make_schemas(root: -> { Remark.joins(:nowhere) })
-    ["(last: 2)", given(before: 3), "(first: 0)"].each { |given| text_of_both("{ many#{given} { #{ALL} } }", unmade) }
+    [-> { Remark.joins(:nowhere) }, -> { Remark.where(Remark.arel_table[:id].eq(Arel::Nodes::Equality.new(Object.new, Object.new))) }].each do |root|
+      unmade = make_schemas(root: root)
+      ["(last: 2)", given(before: 3), "(first: 0)"].each { |given| text_of_both("{ many#{given} { #{ALL} } }", unmade) }
+    end
   end
 
   # A count of the model's own, or of its relation's.

@@ -12,7 +12,7 @@ module Pipeloader
     # @return [Selection]
     def analyze(type, selections, model)
       @type, @model = type, model
-      @nodes, @fields = nil, []
+      @nodes, @fields, @columns = nil, [], []
       objection = once(:connection, type) { objection_to_connection(type) }
       return nothing(objection) if objection
 
@@ -67,7 +67,8 @@ module Pipeloader
     end
 
     def entry(type, key, nodes)
-      total(type, key, nodes) || named(type, key, nodes, ConnectionSelection::CONNECTION) do |reader, field|
+      own = total(type, key, nodes) || computed(type, key, nodes)
+      own || named(type, key, nodes, ConnectionSelection::CONNECTION) do |reader, field|
         case reader
         when :edges then edges(key, field, nodes)
         when :nodes then nodes(key, field, nodes)
@@ -84,6 +85,38 @@ module Pipeloader
       return unless Coercion.objection(field.type).nil? && objection_on_next(plain).nil?
 
       ConnectionPlan::Total.new(key, plain, chain.calls.last, Coercion.new(field.type))
+    end
+
+    # A field that computes from what is known of an edge, or of a connection: of a node, that are its columns.
+    #
+    # @param known [Array<Symbol>] what it may call besides
+    # @param item [Class, nil] type of the node that it may ask
+    # @return [ConnectionPlan::Computed, nil] nil where the field is anything else
+    def computed(type, key, nodes, known = [], item = nil)
+      field = definition_of(type, nodes) or return
+      plain = PlainField.of(type, field)
+      formula = plain.formula_alone
+      return unless formula && Coercion.objection(field.type).nil? && objection_on_next(plain).nil?
+      return unless formula.contexts.empty? && (formula.readers - known).empty? && (names = names_of_node(formula, item))
+
+      columns, made = readings(names, {}, @model, nil)
+      ConnectionPlan::Computed.new(key, formula, names, made, Coercion.new(field.type)) if made && held?(columns)
+    end
+
+    # @return [Array<Symbol>, nil] what a formula asks of the node; nil where that is more than columns, or it asks others
+    def names_of_node(formula, item)
+      return [] if formula.further.empty?
+
+      asked = formula.further[:node] if formula.further.one? && item && !item.kind.abstract?
+      asked.keys if asked&.each_value&.all?(&:empty?)
+    end
+
+    # True if the nodes' rows have these columns, or will have them.
+    def held?(columns)
+      return (columns - @nodes.projection.columns).empty? if @nodes
+
+      @columns |= columns
+      true
     end
 
     # @yield [Symbol, GraphQL::Schema::Field] what is called of the connection, or of the edge
@@ -113,12 +146,17 @@ module Pipeloader
       return of_field(edge, field, "#{edge.graphql_name} isn't an edge type of graphql-ruby's") unless edge < ConnectionSelection::EDGE
 
       @fields << field
-      entries = all_of(selected_below(edge, nodes)) { |name, same| entry_of_edge(edge, name, same) }
-      entries.is_a?(String) ? entries : ConnectionPlan::Edges.new(key, entries.values)
+      selected = selected_below(edge, nodes)
+      entries = all_of(node_last(selected)) { |name, same| entry_of_edge(edge, name, same) }
+      entries.is_a?(String) ? entries : ConnectionPlan::Edges.new(key, entries.values_at(*selected.keys))
     end
 
+    # Its columns are those that other fields ask for, too.
+    def node_last(selected) = selected.partition { |_, nodes| nodes.first.name != "node" }.flatten(1).to_h
+
     def entry_of_edge(edge, key, nodes)
-      named(edge, key, nodes, ConnectionSelection::EDGE) do |reader, field|
+      own = computed(edge, key, nodes, %i[cursor], edge.node_type)
+      own || named(edge, key, nodes, ConnectionSelection::EDGE) do |reader, field|
         case reader
         when :node then nodes(key, field, nodes, list: false)
         when :cursor then written(edge, field) { |coercion| ConnectionPlan::Cursor.new(key, coercion) }
@@ -133,7 +171,11 @@ module Pipeloader
 
       @fields << field
       plan = plan_below(type, nodes, @model)
-      plan.is_a?(String) ? plan : ConnectionPlan::Nodes.new(key, @nodes = plan)
+      plan.is_a?(String) ? plan : ConnectionPlan::Nodes.new(key, @nodes = with_columns(plan, type, nodes))
+    end
+
+    def with_columns(plan, type, nodes)
+      (@columns - plan.projection.columns).empty? ? plan : selection(type, below(nodes), @model).with(@columns)
     end
 
     def info(key, field, nodes)

@@ -39,6 +39,25 @@ module Pipeloader
       end
     end
 
+    # A field of the application's that computes from the cursor and from columns of the node, or from nothing.
+    #
+    # names: what it asks of the node. made: makes Reach::Readings of the places of columns
+    Computed = Struct.new(:key, :formula, :names, :made, :coercion) do
+      def build(_content, context) = value([], context)
+
+      def of_edges(content, context)
+        content.rows.each_with_index.map { |row, index| value([*cursor(content, index), *node(row, content.frame)], context) }
+      end
+
+      private
+
+      def value(told, context) = coercion.of_attribute(formula.call(told, context), context)
+      def cursor(content, index) = formula.readers.map { content.cursor(index) }
+      def node(row, frame) = names.empty? ? names : [thing.new(*readings(frame).of(row, frame))]
+      def thing = @thing ||= Struct.new(*names)
+      def readings(frame) = @readings ||= made.call(frame.plan.projection.columns)
+    end
+
     Info = Struct.new(:key, :facts) do
       def build(content, context) = facts.to_h { |fact| [fact.key, fact.build(content, context)] }
       def peeks? = facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page }
@@ -86,7 +105,8 @@ module Pipeloader
       @projection = nodes.projection
       @links = nodes.links
       @models = nodes.models
-      @spoilable = nodes.spoilable
+      @computed = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed)
+      @spoilable = [*(self if @computed.any?), *nodes.spoilable]
       @parts = entries.freeze
       @totals = entries.grep(Total).freeze
       @fields = fields

@@ -65,6 +65,10 @@ module Pipeloader
     # @return [Plan, nil] nil if any field isn't plain
     def plan = @plan ||= (keep(make_plan) unless @reason)
 
+    # @param columns [Array<String>] that somebody else asks for
+    # @return [Plan] for rows that have these, too
+    def with(columns) = keep(written_from(projection(columns)))
+
     # @return [PartialPlan] of the plain fields
     def partial = @partial ||= keep(make_partial)
 
@@ -85,8 +89,10 @@ module Pipeloader
 
     # Things are their own rows.
     def make_plan
-      written_from(record? ? Projection.of(@model, [*PlainModel.of(@model).keys, *columns].uniq) : nil)
+      written_from(record? ? projection : nil)
     end
+
+    def projection(others = []) = Projection.of(@model, [*@plain_model.keys, *columns, *others].uniq)
 
     def make_partial = PartialPlan.new(@model, @fields, wraps: @wraps)
 
@@ -154,7 +160,7 @@ module Pipeloader
         ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, @reason ? left.transform_values(&:reason) : {})
       end
 
-      LEFT = [Plan::Constant, ConnectionPlan::Total].freeze
+      LEFT = [Plan::Constant, ConnectionPlan::Total, ConnectionPlan::Computed].freeze
       private_constant :LEFT
     end
   end

@@ -86,6 +86,11 @@ module Pipeloader
       PlainModel.of(model).formula(reader) unless objection
     end
 
+    # As #formula, where the object is no record.
+    #
+    # @return [Formula, nil]
+    def formula_alone = (worked_out if worked_out && alone?(worked_out) && arguments.empty?)
+
     # @return [GlobalId, nil] what it is, if it's the `id` of graphql-ruby's Node
     def global_id(model, schema)
       GlobalId.of(@type, model, schema) if GlobalId.field?(@type, @field) && !own_code && !special && arguments.empty?
