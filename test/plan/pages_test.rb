@@ -230,8 +230,6 @@ class PagesTest < PageTest
   TYPES = {
     methods: [Sized, "nodes { id } pageInfo { endCursor }"],
     edges: [Sized, "edges { cursor node { id } }"],
-    field_of_an_edge: [type("C1", GraphQL::Types::Relay::BaseConnection) { graphql_name "C1Connection"; edge_type Scored }, "edges { double node { id } }"],
-    cursor: [type("C2", GraphQL::Types::Relay::BaseConnection) { graphql_name "C2Connection"; edge_type Marked }, "edges { cursor node { id } }"],
     edge_class: [type("C3", GraphQL::Types::Relay::BaseConnection) { graphql_name "C3Connection"; edge_type Comment.edge_type, edge_class: OwnEdge }, "edges { cursor node { id } }"],
     authorized: [type("C4", GraphQL::Types::Relay::BaseConnection) { graphql_name "C4Connection"; edge_type Comment.edge_type; def self.authorized?(*) = false }, "nodes { id }"],
     scope: [type("Shown", Comment) { def self.scope_items(items, _) = items.where("score > 3") }.connection_type, "nodes { id } pageInfo { hasNextPage }"],
@@ -243,6 +241,19 @@ class PagesTest < PageTest
     define_method(:"test_left_type_#{name}") do
       schemas = make_schemas(connection: connection)
       ["", "(first: 2)"].each { |given| assert_left(schemas, given, below, root: !%i[scope authorized].include?(name)) }
+    end
+  end
+
+  # {fields of an edge that only compute => as TYPES}
+  COMPUTED = {
+    field_of_an_edge: [type("C1", GraphQL::Types::Relay::BaseConnection) { graphql_name "C1Connection"; edge_type Scored }, "edges { double node { id } }"],
+    cursor: [type("C2", GraphQL::Types::Relay::BaseConnection) { graphql_name "C2Connection"; edge_type Marked }, "edges { cursor node { id } }"]
+  }.freeze
+
+  COMPUTED.each do |name, (connection, below)|
+    define_method(:"test_computed_#{name}") do
+      schemas = make_schemas(connection: connection)
+      ["", "(first: 2)", "(last: 2)"].each { |given| assert_pages(schemas, given, below) }
     end
   end
 
