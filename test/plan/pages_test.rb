@@ -253,7 +253,9 @@ class PagesTest < PageTest
   COMPUTED.each do |name, (connection, below)|
     define_method(:"test_computed_#{name}") do
       schemas = make_schemas(connection: connection)
-      ["", "(first: 2)", "(last: 2)"].each { |given| assert_pages(schemas, given, below) }
+      # Execution::Next asks the edge itself for a field that graphql-ruby declares.
+      left = name == :cursor && Engine::NEXT
+      ["", "(first: 2)", "(last: 2)"].each { |given| left ? assert_left(schemas, given, below) : assert_pages(schemas, given, below) }
     end
   end
 
