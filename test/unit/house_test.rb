@@ -119,6 +119,14 @@ class HouseTest < PipeloaderTest
     assert_empty gone, "test/unit/house_budgets.yml lists files that are gone: PIPELOADER_RATCHET=1 with this test takes them off"
   end
 
+  # Parts of a class that are files of their own, and its heirs, don't take each other's names.
+  def test_parts_of_the_analyzer
+    own = ->(host) { host.instance_methods(false) + host.private_instance_methods(false) }
+    parts = [Pipeloader::Analyzer, Pipeloader::ConnectionAnalyzer, *Pipeloader::Analyzer.included_modules.select { |it| it.name&.start_with?("Pipeloader::") }]
+    assert_operator parts.size, :>, 5
+    assert_empty(parts.flat_map(&own).tally.select { |name, count| count > 1 && !%i[initialize analyze].include?(name) })
+  end
+
   # -- what lies on objects of the hosts -----------------------------------------------------------------------------------
 
   VARIABLES = YAML.safe_load_file(File.expand_path("host_variables.yml", __dir__)).freeze

@@ -67,7 +67,7 @@ module Pipeloader
     end
 
     def entry(type, key, nodes)
-      own = total(type, key, nodes) || computed(type, key, nodes)
+      own = total(type, key, nodes) || of_its_own(type, key, nodes)
       own || named(type, key, nodes, ConnectionSelection::CONNECTION) do |reader, field|
         case reader
         when :edges then edges(key, field, nodes)
@@ -92,7 +92,7 @@ module Pipeloader
     # @param known [Array<Symbol>] what it may call besides
     # @param item [Class, nil] type of the node that it may ask
     # @return [ConnectionPlan::Computed, nil] nil where the field is anything else
-    def computed(type, key, nodes, known = [], item = nil)
+    def of_its_own(type, key, nodes, known = [], item = nil)
       field = definition_of(type, nodes) or return
       plain = PlainField.of(type, field)
       formula = plain.formula_alone
@@ -155,7 +155,7 @@ module Pipeloader
     def node_last(selected) = selected.partition { |_, nodes| nodes.first.name != "node" }.flatten(1).to_h
 
     def entry_of_edge(edge, key, nodes)
-      own = computed(edge, key, nodes, %i[cursor], edge.node_type)
+      own = of_its_own(edge, key, nodes, %i[cursor], edge.node_type)
       own || named(edge, key, nodes, ConnectionSelection::EDGE) do |reader, field|
         case reader
         when :node then nodes(key, field, nodes, list: false)
