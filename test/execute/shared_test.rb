@@ -51,6 +51,31 @@ class PlanSharedTest < PlainPlanTest
     def fetch(ids) = ::User.where(id: ids).order(:id).index_by(&:id).values_at(*ids)
   end
 
+  class Stories < GraphQL::Dataloader::Source
+    def fetch(ids) = ::Post.where(id: ids).index_by(&:id).values_at(*ids)
+  end
+
+  # One record at several places: a later one waits for what the first one's association brings, and the list that it was about to
+  # join may be done by then.
+  def test_a_record_that_waits_for_itself
+    ::Post.where(id: [1, 2]).update_all(author_id: [1, 2].sum + 990)
+    author = type("WaitingAuthor") { field :loud, String; def loud = context.fetch(:loud, object.name) }
+    post = type("WaitingStory") { field :must, author, null: false, method: :author }
+    comment = type("WaitingComment") { field :story, post; def story = dataloader.with(Stories).load(context[:ids].fetch(object.id - 1, 4)) }
+    pair = [nil, {}, { field_exact: true }].map do |options|
+      query = Class.new(Schemas::Base) { graphql_name "Query"; field :comments, [comment]; def comments = ::Comment.order(:id).limit(4) }
+      Class.new(GraphQL::Schema) { query(query); use(GraphQL::Dataloader); use(Pipeloader, **options) if options }
+    end
+    [[1, 4, 1, 8], [4, 8, 4], [4, 1, 4, 8], [1, 4, 1, 2]].each do |ids|
+      3.times do
+        answers = pair.map { |schema| ActiveRecord::Base.cache { text_of(outcome { schema.execute("{ comments { story { a: must { loud } b: must { loud } } } }", context: { ids: ids }).to_h }) } }
+        assert_equal [answers.first] * 2, answers.drop(1), ids.inspect
+      end
+    end
+  ensure
+    ::Post.where(id: [1, 2]).update_all(author_id: 3)
+  end
+
   # While a source is loading no resolver's fiber gets on, and what they look up goes along with what the source reads.
   def test_beside_a_source
     comment = type("SourcedComment") { field :body, String }

@@ -68,9 +68,10 @@ module Pipeloader
       record = result.graphql_application_value.object
       todo = @course.steps(@partial.write(record, @course.leaves, result.graphql_result_data, @runtime.context))
       base = index ? 1 : holder.next_indexes(fields.size)
-      @members << member = Member.new(result, record, holder, index, base, todo.steps)
-      unasked = todo.asked.reject { |link| ask(member, link) }
+      member = Member.new(result, record, holder, index, base, todo.steps)
+      unasked = todo.asked.reject { |link| ask(member, link) } # it may wait for who loads that: others come to the list meanwhile
       member.begin_with(unasked.map { |link| @course.opaque(link.key) }) if unasked.any?
+      @members << member
       member
     end
 

@@ -29,11 +29,10 @@ module Pipeloader
     def go_on(partial, result, fields)
       course = course(partial, result, fields)
       last = @loader.pipeloader_last
-      joined = last if last.is_a?(ObjectList) && last.takes?(course)
-      objects = joined || ObjectList.new(self, partial, course)
+      objects = last.is_a?(ObjectList) && last.takes?(course) ? last : ObjectList.new(self, partial, course)
       member = objects.add(result, fields, current_job)
       read_ahead(objects, result.graphql_selections, result.ast_node) { [member.record] }
-      objects.enqueue unless joined
+      objects.enqueue unless @loader.pipeloader_last.equal?(objects) # it may be done by now
     end
 
     # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of an object
