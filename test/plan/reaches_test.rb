@@ -8,6 +8,7 @@ class ReachesTest < PlanTest
   ActiveRecord::Schema.define do
     create_table(:reach_posts) { |t| t.string :title; t.bigint :author_id; t.bigint :editor_id; t.string :about_type; t.bigint :about_id }
     create_table(:reach_people) { |t| t.string :name; t.integer :age; t.bigint :boss_id; t.boolean :hidden, null: false, default: false; t.string :type; t.jsonb :extra; t.decimal :rate; t.integer :rank, limit: 2; t.string :mood }
+    create_table(:reach_members) { |t| t.string :type; t.string :kind; t.string :name }
     create_table(:reach_homes) { |t| t.string :city; t.bigint :person_id; t.datetime :built_at }
   end
 
@@ -37,6 +38,21 @@ class ReachesTest < PlanTest
     def present? = age > 20
   end
 
+  class Member < ActiveRecord::Base
+    self.table_name = "reach_members"
+  end
+
+  class Odd < Member
+    def ! = true
+    def nil? = true
+  end
+
+  # As Member, but for its heir.
+  class Even < ActiveRecord::Base
+    self.table_name = "reach_members"
+    self.inheritance_column = :kind
+  end
+
   class Home < ActiveRecord::Base
     self.table_name = "reach_homes"
     belongs_to :person, class_name: "ReachesTest::Person"
@@ -51,6 +67,8 @@ class ReachesTest < PlanTest
     belongs_to :writer, class_name: "ReachesTest::Person", optional: true, foreign_key: :author_id
     belongs_to :unsure, -> { where("hidden") }, class_name: "ReachesTest::Person", optional: true, foreign_key: :editor_id
     belongs_to :hollow, class_name: "ReachesTest::Hollow", optional: true, foreign_key: :author_id
+    belongs_to :even, class_name: "ReachesTest::Even", optional: true, foreign_key: :author_id
+    belongs_to :family, class_name: "ReachesTest::Member", optional: true, foreign_key: :author_id
     def writer = super || Person.new(name: "new")
     delegate :name, to: :author, prefix: true, allow_nil: true
     delegate :name, to: :author, prefix: :sure
@@ -74,6 +92,7 @@ class ReachesTest < PlanTest
   end
 
   Person.insert_all!((1..5).map { |id| { id: id, name: "person #{id}", age: id * 10, boss_id: (id - 1 if id > 2), hidden: id == 2, type: (Chief.name if id.odd?), rate: id.quo(3), rank: [0, 1, nil][id % 3], mood: ["g", "s", nil, "?"][id % 4] } })
+  Member.insert_all!((1..5).map { |id| { id: id, name: "member #{id}", type: (Odd.name if id.odd?) } })
   Home.insert_all!((1..3).map { |id| { city: "city #{id}", person_id: id + 1, built_at: Time.utc(2000 + id) } })
   Post.insert_all!((1..8).map { |id| { id: id, title: "post #{id}", author_id: (id % 6 unless id == 6), editor_id: (id % 3) + 1, about_type: Person.name, about_id: 1 } })
 
@@ -114,6 +133,10 @@ class ReachesTest < PlanTest
     ghostly: ['object.ghost ? "boo" : nil', false],
     unsure: ['object.unsure ? "there" : nil', true],
     hollow: ['object.hollow.present? ? "there" : "hollow"', false],
+    hollow_and_more: ['object.hollow.present? ? object.hollow.name : "hollow"', false],
+    of_an_heir: ['object.family.nil? ? "none" : object.family.name', false],
+    not_of_an_heir: ["(!object.family).to_s", false],
+    without_heirs: ['object.even.nil? ? "none" : object.even.name', true],
     about: ['object.about ? "there" : "nothing"', false],
     between: ["object.author&.boss ? object.author.boss.name : nil", false],
     variable: ["author = object.author; author ? author.name : nil", false],

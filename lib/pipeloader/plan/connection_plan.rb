@@ -105,8 +105,8 @@ module Pipeloader
       @projection = nodes.projection
       @links = nodes.links
       @models = nodes.models
-      @computed = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed)
-      @spoilable = [*(self if @computed.any?), *nodes.spoilable]
+      @formulas = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed).map(&:formula)
+      @spoilable = [*(self if @formulas.any?), *nodes.spoilable]
       @parts = entries.freeze
       @totals = entries.grep(Total).freeze
       @fields = fields

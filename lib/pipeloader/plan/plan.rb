@@ -76,8 +76,9 @@ module Pipeloader
       @projection = projection
       @entries = entries.freeze
       @admission = admission
-      @computed = entries.grep(Computed)
-      @reaches = [*reaches, *@computed.flat_map { |entry| entry.readings.links }, *admission&.links].freeze
+      computed = entries.grep(Computed)
+      @formulas = computed.flat_map { |entry| [entry.formula, *entry.readings.formulas] }.uniq.freeze
+      @reaches = [*reaches, *computed.flat_map { |entry| entry.readings.links }, *admission&.links].freeze
       @links = number(linking).freeze
       @models = projection ? { model => PlainModel.of(model) } : {}
       @family = @models.each_value.first&.family
@@ -102,7 +103,7 @@ module Pipeloader
     def spoilable = @spoilable ||= [*(self if spoilable?), *@links.flat_map(&:spoilable)].uniq(&:__id__).freeze
 
     # True if it has met rows that it isn't for, of which there will be more; or if one of its methods is another by now.
-    def spoiled? = @admission&.over? || @computed.any? { |entry| entry.formula.over? }
+    def spoiled? = @admission&.over? || @formulas.any?(&:over?)
 
     # Rows have come, for itself and what is below.
     def come(context)
@@ -183,7 +184,7 @@ module Pipeloader
 
     private
 
-    def spoilable? = !@admission.nil? || @computed.any?
+    def spoilable? = !@admission.nil? || @formulas.any?
 
     # Those of one place are read once, and written under several keys.
     #

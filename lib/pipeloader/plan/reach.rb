@@ -5,6 +5,11 @@ module Pipeloader
   #
   #     def signature = object.author&.name || "nobody"
   class Reach < Link
+    NONE = [].freeze
+    # Of one that is asked for no more than whether it is there.
+    ONE = %i[there].freeze
+    private_constant :NONE, :ONE
+
     # What a Formula would be told by a record: in the order of its names, the answers of Columns and Methods, of Reaches, and of
     # Asked.
     Readings = Struct.new(:answers, :reaches, :questions) do
@@ -19,6 +24,9 @@ module Pipeloader
 
       # @return [Array<Link>]
       def links = reaches + questions.flat_map(&:links)
+
+      # @return [Array<Formula>] of all methods that answer
+      def formulas = [*answers.grep(Method), *reaches, *questions].flat_map(&:formulas)
 
       # @param names [Array<String>] of the row's columns
       # @return [Array] as #of, of a record, where nothing is asked of others
@@ -39,23 +47,21 @@ module Pipeloader
     Asked = Struct.new(:nodes, :questions) do
       def of(row, frame) = Told.new(nodes, questions.map { |question| question.of(row, frame) })
       def links = questions.map(&:link)
+      def formulas = questions.flat_map(&:formulas)
     end
 
     # What is calculated of an association's records.
     Number = Struct.new(:link, :cast) do
       def of(row, frame) = cast.call(link.answer(row, frame))
+      def formulas = NONE
     end
 
     # What one of the model's own methods works out.
     Method = Struct.new(:formula, :readings) do
       def of(row, frame) = formula.call(readings.of(row, frame))
+      def formulas = [formula, *readings.formulas]
       def of_record(record, names) = formula.call(readings.of_record(record, names))
     end
-
-    NONE = [].freeze
-    # Of one that is asked for no more than whether it is there.
-    ONE = %i[there].freeze
-    private_constant :NONE, :ONE
 
     # What a column or a method tells of each of an association's records: `object.tags.map(&:name)`.
     class Values < Link
@@ -68,6 +74,7 @@ module Pipeloader
       # It brings no objects.
       def fields = NONE
       def link = self
+      def formulas = Method === @answer ? @answer.formulas : NONE
 
       # @return [Array]
       def of(row, frame)
@@ -86,6 +93,7 @@ module Pipeloader
 
     # It brings no objects.
     def fields = NONE
+    def formulas = @readings.formulas
 
     # @return [Struct, nil] nil for an owner that has none
     def thing(row, frame)

@@ -29,6 +29,7 @@ module Pipeloader
     end
 
     def unread_behind(name, asked, model)
+      asked = asked.except(Formula::TESTED)
       further = asked.reject { |_, below| below.empty? }
       reflection = reached(name, model)
       unread(asked.keys - further.keys, further, reflection.klass) if reflection
@@ -106,8 +107,9 @@ module Pipeloader
     # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach of its columns' places
     def reach(name, asked, model, plain)
       reflection = reached(name, model) or return
-      return unless asked.any? || testable?(reflection.klass)
+      return if asked.key?(Formula::TESTED) && !testable?(reflection.klass)
 
+      asked = asked.except(Formula::TESTED)
       target, further = reflection.klass, asked.reject { |_, below| below.empty? }
       names = asked.keys - further.keys
       columns, made = readings(names, further, target, plain)
@@ -127,7 +129,9 @@ module Pipeloader
 
     # True if its records are there for whoever asks whether they are.
     def testable?(model)
-      TESTS.all? { |by, names| names.all? { |name| Provenance.public_send(by, model.instance_method(name)) } }
+      TESTS.to_a.product(PlainModel.of(model).family.members).all? do |(by, names), member|
+        names.all? { |name| Provenance.public_send(by, member.instance_method(name)) }
+      end
     end
 
     # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association that leads to one record, of a plain model

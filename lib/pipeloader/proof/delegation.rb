@@ -67,8 +67,8 @@ module Pipeloader
         in [:putobject_INT2FIX_1_] then stack.push(1)
         in [:getlocal_WC_0, place] then (name = instructions&.parameter(place)) && stack.push(Chain::Parameter.new(name))
         in [:context_value, value] then stack.push(Chain::Parameter.new(value)) if instructions
-        in [:newarray, size] then stack.push(stack.pop(size))
-        in [:newhash, size] then stack.push(stack.pop(size).each_slice(2).to_h)
+        in [:newarray, size] if stack.size >= size then stack.push(stack.pop(size))
+        in [:newhash, size] if stack.size >= size then stack.push(stack.pop(size).each_slice(2).to_h)
         in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call)
           call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
         else nil

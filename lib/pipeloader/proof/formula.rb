@@ -54,6 +54,8 @@ module Pipeloader
 
     # Behind these an association may not be asked for, and what doesn't ask isn't read in vain.
     BRANCHES = %i[branchif branchunless opt_case_dispatch].freeze
+    # Asked of an associated record where it is tested whether there is one.
+    TESTED = :!
     NOTHING = {}.freeze
     private_constant :NOTHING, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :HASHES, :ITERATIONS, :BRANCHES
 
@@ -183,7 +185,7 @@ module Pipeloader
       @host = host
       @method = method
       @readers = paths.filter_map { |path| path.first if path.one? }
-      @further = tested.to_h { |name| [name, {}] }
+      @further = tested.to_h { |name| [name, { TESTED => {} }] }
       paths.select(&:many?).each { |path| path.inject(@further) { |level, name| level[name] ||= {} } }
       @parameters = parameters
       @contexts = contexts

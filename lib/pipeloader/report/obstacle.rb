@@ -26,7 +26,7 @@ module Pipeloader
         return unless model && model < ActiveRecord::Base
 
         plain = PlainField.of(type, field)
-        return of_model(plain.reader, model, analyzer) unless plain.of_type?
+        return of_model(plain.reader, model, analyzer, []) unless plain.of_type?
 
         method = type.instance_method(field.resolver_method)
         return if Provenance.graphql?(method)
@@ -38,15 +38,17 @@ module Pipeloader
 
       def of_type(method, type, model, analyzer)
         leads = PlainModel.of(model).method(:leads)
-        of_code(method, type, leads) || of_formula(Formula.of_type(type, method.name, &leads), method, model, analyzer)
+        of_code(method, type, leads) || of_formula(Formula.of_type(type, method.name, &leads), method, model, analyzer, [])
       end
 
-      def of_model(name, model, analyzer)
+      # @param seen [Array<UnboundMethod>] that have led here: one may lead to itself, as in a tree
+      def of_model(name, model, analyzer, seen)
         method = model.instance_method(name) if model.method_defined?(name)
-        return if method.nil? || Provenance.active_record?(method)
+        return if method.nil? || seen.include?(method) || Provenance.active_record?(method)
 
         leads = PlainModel.of(model).method(:leads)
-        of_code(method, model, leads) || of_formula(Formula.of_model(model, name, leads, &:to_s), method, model, analyzer)
+        formula = Formula.of_model(model, name, leads, &:to_s)
+        of_code(method, model, leads) || of_formula(formula, method, model, analyzer, [*seen, method])
       end
 
       def of_code(method, host, leads)
@@ -59,9 +61,9 @@ module Pipeloader
 
       # @param formula [Formula, nil] of the +method+
       # @return [Obstacle, nil] what it asks
-      def of_formula(formula, method, model, analyzer)
+      def of_formula(formula, method, model, analyzer, seen)
         name, owner = analyzer.unreadable(formula, model) if formula
-        (of_model(name.to_sym, owner, analyzer) || new(method, "asks `#{name}` of #{owner.name}")) if name
+        (of_model(name.to_sym, owner, analyzer, seen) || new(method, "asks `#{name}` of #{owner.name}")) if name
       end
 
       # Where records are to come, a chain is what is compiled.
@@ -109,7 +111,7 @@ module Pipeloader
 
       def of_object(object, behind)
         case behind
-        in [[_, { mid:, orig_argc: 0 }] => reader, [_, { mid: asked }, *] => step, *] then ["asks `#{mid}` for `#{asked}`", step]
+        in [[_, { mid:, orig_argc: 0 }], [_, { mid: asked }, *] => step, *] then ["asks `#{mid}` for `#{asked}`", step]
         in [[_, { mid:, orig_argc: 0 }] => step, *] then ["asks `#{mid}` for something that isn't known", step]
         else ["uses `object` itself: #{OBJECT}", object]
         end
