@@ -118,7 +118,6 @@ class CalculationsTest < PlanTest
     any_with_a_pattern: [GraphQL::Types::Boolean, -> { def it = object.comments.any?(Comment) }],
     length: [Integer, -> { def it = object.comments.length }],
     loaded: [Integer, -> { def it = object.comments.load.size }],
-    safe: [Integer, -> { def it = object.author&.posts&.count }],
     of_an_object: [Integer, -> { def it = object.comments.where(score: object.likes).count }],
     constant: [Integer, -> { def it = object.comments.where(score: Integer::MAX).count rescue 3 }],
     own_method: [Integer, -> { def it = object.chapters.own.count }],
