@@ -56,6 +56,7 @@ class MadeHashesTest < PlanTest
     viewer: [Part, '{ "label" => context[:viewer], "number" => object.likes }', "{ label number }", true],
     helper: [Part, "part_of(object.title)", "{ label }", true],
     of_the_model: [Totals, "object.numbers", "{ likes comments }", true],
+    safe: [Part, '{ "label" => "\#{object&.title}-c0nf", "number" => object&.author&.id }', "{ label number }", true],
     symbols: [Part, "{ label: object.title }", "{ label }", true],
     keywords: [Part, '{ "label" => object.title }.merge("number" => 1)', "{ label number }", false],
     code: [Totals, '{ "title" => object.title }', "{ title loud }", false],

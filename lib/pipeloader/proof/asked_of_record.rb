@@ -81,9 +81,11 @@ module Pipeloader
       steps
     end
 
-    # @return [Array(Symbol, Array), nil] what is called of `object`, and the steps behind it
+    # @return [Array(Symbol, Array), nil] what is called of `object`, which is there, and the steps behind it
     def reader_of_object(steps)
       case steps
+      in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], [:dup], [:branchnil, _], *behind]
+        taken(behind) { |call| Bytecode.on_object?(call) }
       in [[:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
         taken(behind) { |call| Bytecode.on_object?(call) }
       else nil

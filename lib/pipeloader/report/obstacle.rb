@@ -31,7 +31,8 @@ module Pipeloader
         method = type.instance_method(field.resolver_method)
         return if Provenance.graphql?(method)
 
-        field.type.unwrap.kind.composite? ? of_chain(method, type) : of_type(method, type, model, analyzer)
+        chained = field.type.unwrap.kind.composite? && of_chain(method, type)
+        chained || of_type(method, type, model, analyzer)
       end
 
       private
@@ -70,7 +71,7 @@ module Pipeloader
       def of_chain(method, type)
         code = Bytecode.of(method) or return new(method, "takes arguments by their place")
         steps = ContextValue.fold(code.steps, type)
-        return new(method, *words(steps)) unless object?(steps)
+        return unless object?(steps)
 
         stack, calls = [], []
         left = steps.drop(2).drop_while { |step| Delegation.step(step, stack, calls, code) }
