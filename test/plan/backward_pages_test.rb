@@ -98,6 +98,9 @@ class BackwardPagesTest < PageTest
     [given(last: 1), given(last: 4), given(before: 4), given(first: 4, last: 1)].each { |given| assert_pages(given, ALL, schemas) }
   end
 
+  # Before cursors were places (graphql 2.6), that of a row which is there twice was the first one's: joined rows are graphql-ruby's.
+  POSITIONAL = GraphQL::Pagination::Connection::Edge.method_defined?(:graphql_connection_position)
+
   # Nulls, and comments of the same score.
   ORDERS = {
     nulls: -> { def comments = object.comments.reorder(:commenter_id, :id) },
@@ -113,7 +116,11 @@ class BackwardPagesTest < PageTest
   ORDERS.each do |name, body|
     define_method(:"test_order_#{name}") do
       schemas = make_schemas(root: -> { Remark.order(:score, :id) }, &body)
-      ARGUMENTS.product(BELOWS) { |arguments, below| assert_pages(given(**arguments), below, schemas, places: 0..1) }
+      ARGUMENTS.product(BELOWS) do |arguments, below|
+        next assert_pages(given(**arguments), below, schemas, places: 0..1) if POSITIONAL || name != :joins
+
+        forms(given(**arguments), below).first(2).each { |query| text_of_both(query, schemas) }
+      end
     end
   end
 
@@ -127,7 +134,8 @@ class BackwardPagesTest < PageTest
     tag = type("Tag") { field :name, String }
     schemas = make_schemas { field :tags, tag.connection_type; def tags = object.tags.order(:name, :id) }
     [given(last: 1), given(last: 2, after: 1), given(before: 3), given(first: 2, last: 1)].each do |given|
-      assert_plan("{ stories { id tags#{given} { edges { cursor node { name } } #{INFO} } } }", schemas)
+      query = "{ stories { id tags#{given} { edges { cursor node { name } } #{INFO} } } }"
+      POSITIONAL ? assert_plan(query, schemas) : text_of_both(query, schemas)
     end
   end
 

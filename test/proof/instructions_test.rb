@@ -222,8 +222,8 @@ class InstructionsTest < UnitTest
     "PostPolicy.new(context[:viewer], PostPolicy.new(context[:viewer], object)).show?" => nil,
     "PostPolicy.new(context[:viewer], object).counted?" => nil,
     "PostPolicy.new(context[:viewer], object).freeze.show?" => nil,
-    "PostPolicy.new(context[:viewer], (a, b = object, nil)).show?" => nil,
-    "(a, b = object, nil; PostPolicy.new(context[:viewer], object).show?)" => nil,
+    "PostPolicy.new(context[:viewer], (_a, _b = object, nil)).show?" => nil,
+    "(_a, _b = object, nil; PostPolicy.new(context[:viewer], object).show?)" => nil,
     "PostPolicy.allocate.show?" => nil,
     "Loud.new(context[:viewer], object).show?" => nil,
     "Rewritten.new(object).show?" => nil
