@@ -17,6 +17,7 @@ class DelegationTest < PlanTest
 
   # {how it is written => body of an object type over posts}
   PLAIN = {
+    safe: -> { field :title, String; def title = object&.title },
     endless: -> { field :title, String; def title = object.title },
     lines: lambda {
       field :title, String
@@ -42,7 +43,6 @@ class DelegationTest < PlanTest
     keyword: -> { field :title, String; def title(more: nil) = object.title.dup },
     rest: -> { field :title, String; def title(*) = object.title },
     block: -> { field :title, String; def title(&) = object.title },
-    safe: -> { field :title, String; def title = object&.title },
     further: -> { field :title, String; def title = object.title.dup },
     arguments: -> { field :title, String; def title = object.title(*[]) },
     given_a_block: -> { field :title, String; def title = object.title { 1 } },
