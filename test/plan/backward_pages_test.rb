@@ -151,10 +151,7 @@ class BackwardPagesTest < PageTest
   end
 
   def test_connections_in_connections
-    comment = type("Inner") { field :body, String }
-    story = type("Nested") { field :title, String; field :comments, comment.connection_type, connection: true }
-    author = type("Author") { field :name, String; field :stories, story.connection_type, connection: true }
-    schemas = schemas({ authors: [[author], -> { Writer.order(:id) }] })
+    schemas = nested_schemas
     below = "{ name stories(last: 2) { nodes { title comments(last: 1) { edges { cursor node { body } } #{INFO} } } #{INFO} } }"
     assert_plan("{ authors #{below} }", schemas)
     assert_equal 3, WireCounter.events("sql.active_record") { schemas.last.execute("{ authors #{below} }") }.size

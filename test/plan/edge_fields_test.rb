@@ -140,6 +140,18 @@ class EdgeFieldsTest < PageTest
     text_everywhere(schemas, BELOWS.first(1))
   end
 
+  # And so is one of the node's.
+  def test_method_of_the_node_defined_anew
+    model = Class.new(ActiveRecord::Base) { self.table_name = "comments"; def self.name = "EdgeFieldsTest::Anew"; def short = body.to_s[0, 3] }
+    EdgeFieldsTest.const_set(:Anew, model) unless EdgeFieldsTest.const_defined?(:Anew, false)
+    connection = marked("AnewNode", type("AnewOfEdge") { field :id, GraphQL::Types::ID }) { def mark = object.node.short }
+    schemas = make_schemas(connection: connection, root: -> { EdgeFieldsTest::Anew.order(:id) })
+    2.times do
+      3.times { text_of_both("{ many(first: 2) { edges { mark node { id } } } }", schemas) }
+      EdgeFieldsTest::Anew.class_eval { undef_method :short; def short = "#{body.to_s[0, 2]}!" }
+    end
+  end
+
   def test_field_exact
     schemas = make_schemas(connection: marked("Exact") { def mark = "#{object.node.score} #{object.node.post_id}" }, pipeloader: { field_exact: true })
     text_everywhere(schemas)

@@ -154,10 +154,7 @@ class PagesTest < PageTest
   end
 
   def test_connections_in_connections
-    comment = type("Inner") { field :body, String }
-    story = type("Nested") { field :title, String; field :comments, comment.connection_type, connection: true }
-    author = type("Author") { field :name, String; field :stories, story.connection_type, connection: true }
-    schemas = schemas({ authors: [[author], -> { Writer.order(:id) }] })
+    schemas = nested_schemas
     below = "{ name stories(first: 2) { nodes { title comments(first: 1) { edges { cursor node { body } } pageInfo { hasNextPage } } } pageInfo { endCursor hasNextPage } } }"
     assert_plan("{ authors #{below} }", schemas)
     assert_equal 3, WireCounter.events("sql.active_record") { schemas.last.execute("{ authors #{below} }") }.size

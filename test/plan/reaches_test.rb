@@ -227,6 +227,15 @@ class ReachesTest < PlanTest
     assert_aside "{ posts { opaque authorName sureName } }", model: Post
   end
 
+  # A method of another record is seen when it is defined anew.
+  def test_defined_anew
+    3.times { assert_plan("{ posts { id loud fine itselfLoud } }") }
+    Person.class_eval { alias_method :former_loud, :loud; undef_method :loud; def loud = "#{name}!" }
+    3.times { assert_plan("{ posts { id loud fine itselfLoud } }") }
+  ensure
+    Person.class_eval { undef_method :loud; alias_method :loud, :former_loud; undef_method :former_loud }
+  end
+
   # An association whose record isn't there is one that graphql-ruby has to report.
   def test_nothing_there
     assert_aside "{ all { unsafe } }", model: Post, errors: true

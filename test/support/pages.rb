@@ -75,6 +75,14 @@ class PageTest < PlanTest
 
   def cursor(number) = Base64.urlsafe_encode64(number.to_s, padding: false)
 
+  # @return [Array<Class>] schemas of authors, with connections of stories and of these ones' comments
+  def nested_schemas
+    comment = type("Inner") { field :body, String }
+    story = type("Nested") { field :title, String; field :comments, comment.connection_type, connection: true }
+    author = type("Author") { field :name, String; field :stories, story.connection_type, connection: true }
+    schemas({ authors: [[author], -> { Writer.order(:id) }] })
+  end
+
   # The same answer, whoever gives it.
   def text_of_both(query, schemas = pair, **options)
     plain, piped = schemas.map { |schema| text_of(outcome { schema.execute(query, **options.transform_values { |it| it.is_a?(Proc) ? it.call : it.dup }).to_h }) }

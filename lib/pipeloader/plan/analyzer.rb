@@ -71,7 +71,7 @@ module Pipeloader
       selection_of(type, selections, model, fields, once(:model, model) { objection(model) }, reason)
     end
 
-    # The things are the rows.
+    # The things themselves are the rows.
     def of_things(type, selections, model)
       fields = selected(type, selections).to_h { |key, nodes| [key, field_of_things(key, type, nodes, model)] }
       selection_of(type, selections, model, fields, nil, fields.each_value.lazy.map(&:reason).find(&:itself))

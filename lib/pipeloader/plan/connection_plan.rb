@@ -105,7 +105,8 @@ module Pipeloader
       @projection = nodes.projection
       @links = nodes.links
       @models = nodes.models
-      @formulas = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed).map(&:formula)
+      computed = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed)
+      @formulas = computed.flat_map { |entry| [entry.formula, *entry.made.call(@projection.columns).formulas] }
       @spoilable = [*(self if @formulas.any?), *nodes.spoilable]
       @parts = entries.freeze
       @totals = entries.grep(Total).freeze

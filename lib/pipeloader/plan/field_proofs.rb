@@ -70,7 +70,7 @@ module Pipeloader
     end
 
     def computed_of_columns(field, formula, model, plain = nil)
-      known = readings(formula.readers, formula.further, model, plain, formula.chains) or return
+      known = readings_of(formula, model, plain) or return
       coercion = Coercion.new(field.type)
       with_arguments(field, formula) { |given| computed(formula, *known, given, ->(_) { coercion }) }
     end
@@ -90,7 +90,7 @@ module Pipeloader
     def with_arguments(field, method)
       return yield(nil) if method.parameters.none?
 
-      ->(nodes) { yield(FieldArguments.new(field, nodes.first, method)) }
+      ->(nodes) { yield(given(field, nodes, method)) }
     end
 
     # @param field [GraphQL::Schema::Field] whose arguments the +chain+ is given

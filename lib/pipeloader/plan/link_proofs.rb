@@ -18,7 +18,7 @@ module Pipeloader
         plan = plan_below(item, nodes, model)
         next plan if plan.is_a?(String)
 
-        given = FieldArguments.new(field, nodes.first, chain) if chain && chain.parameters.any?
+        given = given(field, nodes, chain) if chain
         lookup = (lookups[plan.projection] unless given)
         lookup ||= chain ? ChainLookup.new(reflection, plan.projection, chain, given) : Lookup.of(reflection, plan.projection)
         lookups[plan.projection] = lookup

@@ -8,7 +8,7 @@ module Pipeloader
     # @param chain [Chain] what is asked of the record that +reflection+ leads to is behind its first call
     # @return [#call, nil] as #by_chain
     def passage(type, field, plain, reflection, chain)
-      model, rest = reflection.klass, chain.rest
+      model, rest = reflection.klass, Chain.new(chain.calls.drop(1), chain.parameters)
       behind = behind(type, field, plain, model, rest) if !plain.paged? && objection(model).nil?
       return if behind.nil? || behind.is_a?(String)
 
@@ -16,7 +16,7 @@ module Pipeloader
         part = behind.is_a?(Proc) ? behind.call(nodes) : behind
         next part if part.is_a?(String)
 
-        projection = Projection.of(model, [*PlainModel.of(model).keys, *part.columns].uniq)
+        projection = projection(model, part.columns)
         lookup = Lookup.of(reflection, projection)
         plan = Passage.new(projection, part.entry.call(nil, projection.columns))
         linked(type, field, reflection, lookup, plan) do |key, _, index|

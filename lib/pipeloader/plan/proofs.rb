@@ -22,6 +22,13 @@ module Pipeloader
       known.fetch(field) { known[field] = yield }
     end
 
+    # @return [Projection] of these +columns+ of the +model+'s, and its keys
+    def projection(model, columns) = Projection.of(model, [*PlainModel.of(model).keys, *columns].uniq)
+
+    # @param method [Chain, Formula]
+    # @return [FieldArguments, nil] what a field's nodes give to it; nil where it takes nothing
+    def given(field, nodes, method) = (FieldArguments.new(field, nodes.first, method) if method.parameters.any?)
+
     # @return [Hash, String] what the block has proved for each, by what it is proved for, or the first reason
     def all_of(all)
       all.to_h do |key, nodes|

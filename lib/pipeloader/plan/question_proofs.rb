@@ -41,7 +41,7 @@ module Pipeloader
       columns, made = listed(reflection, chain)
       return unless columns
 
-      projection = Projection.of(target, [*PlainModel.of(target).keys, *columns].uniq)
+      projection = projection(target, columns)
       before = Chain.new(chain.calls[0..-2], {})
       lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
       return unless lookup.many? && narrows?(lookup)

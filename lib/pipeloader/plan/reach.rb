@@ -26,7 +26,7 @@ module Pipeloader
       def links = reaches + questions.flat_map(&:links)
 
       # @return [Array<Formula>] of all methods that answer
-      def formulas = [*answers.grep(Method), *reaches, *questions].flat_map(&:formulas)
+      def formulas = [*answers, *reaches, *questions].flat_map(&:formulas)
 
       # @param names [Array<String>] of the row's columns
       # @return [Array] as #of, of a record, where nothing is asked of others
@@ -39,6 +39,7 @@ module Pipeloader
     Column = Struct.new(:index, :cast) do
       def of(row, frame) = frame.coerced? ? cast.of_attribute(row[index]) : cast.call(row[index])
       def of_record(record, names) = cast.of_attribute(Coercion.attribute(record, names[index]))
+      def formulas = NONE
     end
 
     # What is asked of an association by Chains.
@@ -74,7 +75,7 @@ module Pipeloader
       # It brings no objects.
       def fields = NONE
       def link = self
-      def formulas = Method === @answer ? @answer.formulas : NONE
+      def formulas = @answer.formulas
 
       # @return [Array]
       def of(row, frame)

@@ -4,9 +4,7 @@ module Pipeloader
   # As the Analyzer: what a Formula asks of a record, and of those that its associations lead to.
   module ReachProofs
     NOTHING = {}.freeze
-    # What asks whether something is there, and whose that has to be.
-    TESTS = { core_alone?: %i[! nil?], active_record_alone?: %i[present? blank?] }.freeze
-    private_constant :NOTHING, :TESTS
+    private_constant :NOTHING
 
     # @param formula [Formula] of a method that is asked of records of the +model+, or of their objects
     # @return [Array(String, Class), nil] what it asks that isn't known, as "comments.reload.count", and of which model; nil if
@@ -45,11 +43,14 @@ module Pipeloader
       return unless model < ActiveRecord::Base && PlainType.guarded?(type) && !@operation.refusals(type).worthless?
 
       formula = Formula.of_guard(type)
-      columns, readings = readings(formula.readers, formula.further, model, nil) if formula
+      columns, readings = readings_of(formula, model) if formula
       return unless readings
 
       Selection::Guarded.new(columns, ->(all) { Admission.new(type, formula, readings.call(all), @operation.refusals(type)) })
     end
+
+    # As #readings: all that a +formula+ asks.
+    def readings_of(formula, model, plain = nil) = readings(formula.readers, formula.further, model, plain, formula.chains)
 
     # @param names [Array<Symbol>] of readers of columns, and of methods that only compute from such
     # @param further [Hash] as Formula's: what is called of associated records
@@ -85,7 +86,7 @@ module Pipeloader
       formula = PlainModel.of(model).formula(name)
       return unless formula&.alone?
 
-      columns, made = readings(formula.readers, formula.further, model, nil)
+      columns, made = readings_of(formula, model)
       [columns, ->(all) { Reach::Method.new(formula, made.call(all)) }] if columns
     end
 
@@ -115,7 +116,7 @@ module Pipeloader
       columns, made = readings(names, further, target, plain)
       return unless made
 
-      projection = Projection.of(target, [*PlainModel.of(target).keys, *columns].uniq)
+      projection = projection(target, columns)
       lookup = Lookup.of(reflection, projection)
       tried = Plan.new(projection, [], reaches: made.call(projection.columns).links)
       return if !narrows?(lookup) || objection_to_inverse(reflection, tried)
@@ -129,9 +130,9 @@ module Pipeloader
 
     # True if its records are there for whoever asks whether they are.
     def testable?(model)
-      TESTS.to_a.product(PlainModel.of(model).family.members).all? do |(by, names), member|
-        names.all? { |name| Provenance.public_send(by, member.instance_method(name)) }
-      end
+      members = PlainModel.of(model).family.members
+      Provenance.active_record_alone_in?(members, %i[present? blank?]) &&
+        members.product(%i[! nil?]).all? { |member, name| Provenance.core_alone?(member.instance_method(name)) }
     end
 
     # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association that leads to one record, of a plain model

@@ -124,7 +124,7 @@ module Pipeloader
       private
 
       def make_plan
-        projection = Projection.of(@model, [*@plain_model.keys, *@plain.each_value.flat_map(&:columns)].uniq)
+        projection = projection(@plain.each_value.flat_map(&:columns))
         plain_models = @types.keys.to_h { |member| [member, PlainModel.of(member)] }
         FamilyPlan.new(projection, @plain.keys.map { |it| branch(it, projection) }, plain_models, @strangers, @came)
       end

@@ -7,16 +7,15 @@ module Pipeloader
 
     # @return [#call, nil] of a Hash that a method makes, or several
     def made(type, field, formula, model, plain)
-      known = readings(formula.readers, formula.further, model, plain, formula.chains) if things?(field, plain)
+      known = readings_of(formula, model, plain) if things?(field, plain)
       return unless known
 
       lambda do |nodes|
         reason = objection_to_things(field, nodes)
         next of_field(type, field, reason) if reason
 
-        given = FieldArguments.new(field, nodes.first, formula) if formula.parameters.any?
         things = ->(key) { Attribute::Things.new(key, nil, field, nodes, @operation) }
-        computed(formula, *known, given, things).tap { |part| part.rows_only = true }
+        computed(formula, *known, given(field, nodes, formula), things).tap { |part| part.rows_only = true }
       end
     end
 

@@ -69,8 +69,10 @@ module Pipeloader
       return if reader.nil? || !reader.match?(READER) || (reader.end_with?("?") && Formula.callable?(reader))
       leads = @association&.call(reader)
       return of_association(reader, steps) if leads == :several
-      return steps if leads == :one && truth?(steps) && @tested |= [reader]
-
+      if leads == :one && truth?(steps)
+        @tested |= [reader]
+        return steps
+      end
       path = [reader]
       # Of what a reader of a record returns, as of an associated record.
       while (name, behind = asked_further(steps))

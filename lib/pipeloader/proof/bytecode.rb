@@ -38,15 +38,6 @@ module Pipeloader
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
 
       # @param steps [Array<Array, Symbol>]
-      # @return [Array(Array<Symbol>, Array), nil] the names of the constant that the first step asks for, and those behind
-      def constant(steps)
-        case steps
-        in [[:opt_getconstant_path, path], *behind] then [path, behind]
-        else nil
-        end
-      end
-
-      # @param steps [Array<Array, Symbol>]
       # @return [Array<Array<Symbol>>] the names of each constant that is asked for, with an empty one in front of `::Car`
       def constants(steps) = steps.filter_map { |name, path| path if name == :opt_getconstant_path }
 

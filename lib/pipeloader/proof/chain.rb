@@ -57,8 +57,13 @@ module Pipeloader
     # True if it does nothing but to call the reader.
     def reader_alone? = calls.one? && calls.first.alone? && parameters.empty?
 
-    # All but the first call.
-    def rest = Chain.new(calls.drop(1), parameters)
+    # @param own [Chain] what a method does that the first call names
+    # @return [Chain, nil] the same with these calls in its place; nil where a `&.` of theirs would skip the next call, too
+    def begun_by(own)
+      return if calls.many? && !calls[1].safe && own.calls.any?(&:safe)
+
+      Chain.new(own.calls + calls.drop(1), parameters)
+    end
 
     # The same with arguments.
     #

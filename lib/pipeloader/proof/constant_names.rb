@@ -45,14 +45,11 @@ module Pipeloader
       # @param method [UnboundMethod] that has them
       # @return [Array<Array, Symbol>] the same, with a literal in place of a constant that is one, frozen with all that is in it
       def fold(steps, method)
-        folded = []
-        until steps.empty?
-          path, behind = Bytecode.constant(steps)
+        steps.map do |step|
+          path, = Bytecode.constants([step])
           value = path && literal(path, method)
-          folded << (value.nil? ? steps.first : [:putobject, value])
-          steps = value.nil? ? steps.drop(1) : behind
+          value.nil? ? step : [:putobject, value]
         end
-        folded
       end
 
       private

@@ -75,6 +75,31 @@ module Pipeloader
         end
       end
 
+      # Runs the instructions of a chain, from what is asked of the record first.
+      #
+      # @param steps [Array<Array, Symbol>] without the last `leave`
+      # @param calls [Array<Chain::Call>] that come before; those that are found are added
+      # @param instructions [Bytecode, nil] as for #step
+      # @return [Array<Array, Symbol>] the steps from the first that isn't known; none if the chain ends there
+      def left(steps, calls, instructions)
+        ends = steps.reverse.take_while { |step| step.is_a?(Symbol) }
+        steps, stack, safe = steps[0, steps.size - ends.size], [], nil
+        last = steps.last(1)
+        until steps.empty?
+          size = calls.size
+          case steps
+          in [[:dup], [:branchnil, label], *behind] if ends.include?(label) && stack.empty? && size.positive?
+            steps, safe = behind, true
+          else
+            return steps unless step(steps.first, stack, calls, instructions)
+
+            steps = steps.drop(1)
+            calls.last.safe, safe = safe, nil if calls.size > size
+          end
+        end
+        stack.empty? ? [] : last # nobody is given what is there
+      end
+
       private
 
       def counted? = Provenance.rubys(:Coverage)&.running?
@@ -89,23 +114,7 @@ module Pipeloader
       end
 
       # @param calls [Array<Chain::Call>] that come before
-      def calls_of(steps, calls, instructions)
-        ends = steps.reverse.take_while { |step| step.is_a?(Symbol) }
-        steps, stack = steps[0, steps.size - ends.size], []
-        until steps.empty?
-          case steps
-          in [[:dup], [:branchnil, label], *behind] if ends.include?(label) && stack.empty? && calls.any?
-            steps = behind
-            safe = calls.size
-          else
-            return unless step(steps.first, stack, calls, instructions)
-
-            steps = steps.drop(1)
-            calls.last.safe = true if safe && calls.size > safe && (safe = nil).nil?
-          end
-        end
-        calls if stack.empty? && calls.any?
-      end
+      def calls_of(steps, calls, instructions) = (calls if left(steps, calls, instructions).empty? && calls.any?)
 
       # Everything on the stack must be its argument; otherwise the call isn't the chain's.
       def call(name, size, keywords, stack, calls)

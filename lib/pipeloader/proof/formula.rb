@@ -44,8 +44,6 @@ module Pipeloader
     # Methods that make an Array or a Hash of values: to write that calls `inspect` on each.
     COLLECTING = %i[newarray newhash].freeze
 
-    HASHES = %i[newhash duphash].freeze
-
     # Methods that may be called with one of NAMES in place of a block: `map(&:strip)`.
     ITERATIONS = %i[
       map flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by group_by
@@ -57,7 +55,7 @@ module Pipeloader
     # Asked of an associated record where it is tested whether there is one.
     TESTED = :!
     NOTHING = {}.freeze
-    private_constant :NOTHING, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :HASHES, :ITERATIONS, :BRANCHES
+    private_constant :NOTHING, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :BRANCHES
 
     @rubys = {}
 
@@ -201,7 +199,9 @@ module Pipeloader
     end
 
     # True if its code makes Hashes.
-    def makes_hashes? = @methods.any? { |it| Bytecode.of(it, %i[key keyreq req]).steps.any? { |name, _| HASHES.include?(name) } }
+    def makes_hashes?
+      @methods.any? { |it| Bytecode.of(it, %i[key keyreq req]).steps.any? { |name, _| %i[newhash duphash].include?(name) } }
+    end
 
     # True if its method calls others.
     def helped? = @methods.many?

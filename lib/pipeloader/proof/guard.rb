@@ -116,10 +116,10 @@ module Pipeloader
 
     # @return [Array(Array, Array), nil] nil where no constant is asked for
     def by_policy(steps, places)
-      path, behind = Bytecode.constant(steps)
+      path, = Bytecode.constants(steps.take(1))
       return unless path
 
-      values, behind = arguments(behind, places)
+      values, behind = arguments(steps.drop(1), places)
       case behind
       in [[_, { mid: :new, orig_argc: } => made], [_, { mid: name, orig_argc: 0 } => call], *behind] if
            orig_argc == values.size && [made, call].all? { |it| Bytecode.on_object?(it) && !it.key?(:kw_arg) }

@@ -123,9 +123,8 @@ module Pipeloader
       reader = reader(chain.reader)
       return chain if behind.include?(chain.reader) || reader.association? || reader.columns?
 
-      own = Delegation.of_model(@model, chain.reader)
-      return chain if own.nil? || (own.calls.any?(&:safe) && chain.calls.many? && !chain.calls[1].safe) # (boss&.boss).staff
-      expanded(Chain.new(own.calls + chain.calls.drop(1), chain.parameters), [*behind, chain.reader])
+      begun = Delegation.of_model(@model, chain.reader)&.then { |own| chain.begun_by(own) }
+      begun ? expanded(begun, [*behind, chain.reader]) : chain
     end
 
     # @param name [Symbol] of a method of its records

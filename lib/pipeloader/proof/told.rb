@@ -7,8 +7,7 @@ module Pipeloader
     class Mapped < BasicObject
       def method_missing(name) = name
     end
-    ITSELF = :itself.to_proc
-    private_constant :Mapped, :ITSELF
+    private_constant :Mapped
 
     # @param chains [Array<Chain>] of one association
     # @return [Hash] by the name and the arguments of a call: the place of the answer, or what may be called then
@@ -28,7 +27,7 @@ module Pipeloader
 
     # @raise [DoesNotFit] where nobody has asked that
     def method_missing(name, *arguments, **keywords, &block)
-      return told(:map, [block.call(Mapped.new)]).public_send(name, &ITSELF) if block
+      return told(:map, [block.call(Mapped.new)]).public_send(name, &:itself) if block
 
       told(name, arguments, keywords)
     end

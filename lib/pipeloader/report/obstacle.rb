@@ -69,19 +69,12 @@ module Pipeloader
 
       # Where records are to come, a chain is what is compiled.
       def of_chain(method, type)
-        code = Bytecode.of(method) or return new(method, "takes arguments by their place")
-        steps = ContextValue.fold(code.steps, type)
-        return unless object?(steps)
-
-        stack, calls = [], []
-        left = steps.drop(2).drop_while { |step| Delegation.step(step, stack, calls, code) }
-        new(method, *words(left)) unless left == [[:leave]]
-      end
-
-      def object?(steps)
-        case steps
-        in [[:putself], [_, { mid: :object, orig_argc: 0 }], *] then true
-        else false
+        code = Bytecode.of(method) or return
+        case ContextValue.fold(code.steps, type)
+        in [[:putself], [_, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
+          left = Delegation.left(steps, [], code)
+          new(method, *words(left)) if left.any?
+        else nil
         end
       end
 
@@ -89,33 +82,29 @@ module Pipeloader
       # @return [Array(String, Array)] what it does, and which one that is
       def words(steps)
         case steps
-        in [[:putself], [_, { mid: :object, orig_argc: 0 }] => object, *behind] then of_object(object, behind)
+        in [[:putself], [_, { mid: :object }], [_, { mid:, orig_argc: 0 }], [_, { mid: asked }, *] => step, *]
+          ["asks `#{mid}` for `#{asked}`", step]
+        in [[:putself], [_, { mid: :object }], [_, { mid:, orig_argc: 0 }] => step, *] then [of_reader(mid), step]
+        in [[:putself], [_, { mid: :object }] => step, *] then ["uses `object` itself: #{OBJECT}", step]
         in [[:putself], [_, { mid: :context }] => step, *] then ["asks `context` for more than a value by key", step]
-        in [[:putself], [_, { mid: }, *] => step, *] then ["asks `#{mid}` for something that isn't known", step]
+        in [[:putself], [_, { mid: }, *] => step, *] then [of_reader(mid), step]
         in [[:getinstancevariable | :setinstancevariable, name, *] => step, *] then ["keeps #{name}: #{MEMO}", step]
         in [[:invokesuper, *] => step, *] then ["calls `super`: #{SUPER}", step]
         in [[:putobject, Symbol], [_, { mid: }, nil] => step, *] then ["calls `#{mid}`", step]
         in [[_, { mid: }, Array] => step, *] then ["gives `#{mid}` a block: #{BLOCK}", step]
-        in [[*] => step, *] then [of_step(step, steps), step]
+        in [[:opt_getconstant_path, path] => step, *]
+          ["asks the constant `#{path.join("::").delete_prefix("::")}`: #{CONSTANT}", step]
+        in [[*] => step, *] then [of_step(step), step]
         in [Symbol, *behind] then words(behind)
         in [] then ["does something that isn't known"]
         end
       end
 
-      def of_step(step, steps)
-        path, = Bytecode.constant(steps)
+      def of_reader(name) = "asks `#{name}` for something that isn't known"
+
+      def of_step(step)
         call = step.grep(Hash).find { |it| it[:mid] }
-        return "asks the constant `#{path.join("::").delete_prefix("::")}`: #{CONSTANT}" if path
-
         call ? "calls `#{call[:mid]}`" : "does what isn't known (#{step.first})"
-      end
-
-      def of_object(object, behind)
-        case behind
-        in [[_, { mid:, orig_argc: 0 }], [_, { mid: asked }, *] => step, *] then ["asks `#{mid}` for `#{asked}`", step]
-        in [[_, { mid:, orig_argc: 0 }] => step, *] then ["asks `#{mid}` for something that isn't known", step]
-        else ["uses `object` itself: #{OBJECT}", object]
-        end
       end
     end
 
