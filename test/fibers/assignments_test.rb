@@ -10,6 +10,11 @@ class AssignmentsTest < PipeloaderTest
     attribute :tenant, :user
   end
 
+  # With an attribute that nobody assigns.
+  class Settings < ActiveSupport::CurrentAttributes
+    attribute :size, default: 2
+  end
+
   # Posts by an even author are tenant 0's, by an odd one tenant 1's; without a tenant there are none.
   class Doc < ActiveRecord::Base
     self.table_name = "posts"
@@ -152,6 +157,22 @@ class AssignmentsTest < PipeloaderTest
 
   def test_locale
     assert_same_tenants('{ a: docs(tenant: 0, locale: "de") { owner { docsSeen } } b: docs(tenant: 1, locale: "fr") { owner { docsSeen } } seen }')
+  end
+
+  # It is made there, beside one that was there before.
+  def test_attributes_that_a_field_is_the_first_to_ask
+    query = query_type
+    query.field(:sized, Integer)
+    query.define_method(:sized) { Settings.size }
+    schemas = Schemas.make(query: query, mutation: nil)
+    ["{ sized docs { id } }", "{ docs { owner { docsSeen } } sized owners { docs { id } } }"].each do |text|
+      answers = schemas.map do |schema|
+        ActiveSupport::CurrentAttributes.clear_all
+        Current.tenant = 1
+        [schema.execute(text).to_h, Settings.size]
+      end
+      assert_equal(*answers)
+    end
   end
 
   def test_round_trips

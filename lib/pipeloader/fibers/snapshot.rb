@@ -86,7 +86,7 @@ module Pipeloader
       @cache_flags = cache_flags
       @entries = execution.reject { |key, value| Snapshot.left_alone?(key, value) || nothing?(key, value) }
                           .to_h { |key, value| [key, Snapshot.collection?(key) ? value : keep(value)] }
-      @instances = instances_in(execution).to_h
+      @instances = instances_in(execution).to_h.dup # that Hash itself is put back to how it was
       @attributes = @instances.transform_values { |instance| attributes_of(instance).dup }
     end
 
