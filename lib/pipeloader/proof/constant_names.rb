@@ -41,6 +41,20 @@ module Pipeloader
         nil
       end
 
+      # @param path [Array<Symbol>] of code that is run, and so finds the constant for itself
+      # @yield [Object] what it may be there
+      # @yieldreturn [Boolean] whether it does what the code asks of it, and doesn't raise
+      # @return [Object, nil] the only one that does, wherever the code may stand that isn't in a module of the frameworks'
+      def only(path, &does)
+        return everywhere(path) unless path.one?
+
+        homes = homes(path.first).reject { |it| Provenance.frameworks?(it, path.first) }
+        doing = homes.map { |it| GET.bind_call(it, path.first, false) }.uniq(&:__id__).select(&does)
+        doing.first if doing.one?
+      rescue StandardError, ScriptError # where one is loaded
+        nil
+      end
+
       # @param steps [Array<Array, Symbol>] as Bytecode#steps, of code that is run, and so finds the constant for itself
       # @param method [UnboundMethod] that has them
       # @return [Array<Array, Symbol>] the same, with a literal in place of a constant that is one, frozen with all that is in it

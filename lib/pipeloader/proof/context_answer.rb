@@ -35,7 +35,7 @@ module Pipeloader
 
       # @yield where a call raises
       def walk(value, context)
-        value.calls.inject(read(value.key, context)) do |found, call|
+        value.calls.inject(read(value.source, context)) do |found, call|
           return nil if NilClass === found && call.safe
 
           raise DoesNotFit unless harmless?(found, call.name)
@@ -57,7 +57,9 @@ module Pipeloader
         record?(found) && reads_columns?(found, name)
       end
 
-      def read(key, context)
+      def read(source, context) = source.is_a?(Symbol) ? read_key(source, context) : source.read
+
+      def read_key(key, context)
         host = context.class.instance_method(:[])
         raise DoesNotFit unless Provenance.graphql_alone?(host) && ReturnedValue.just?(context, context.class) &&
                                 context.scoped_context.merged_context.equal?(UNSCOPED) &&

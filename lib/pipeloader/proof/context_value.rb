@@ -6,6 +6,8 @@ module Pipeloader
   #     object.likes.exists?(user_id: context[:viewer].id)
   #     object.author_id == current_user&.id                # def current_user = context[:current_user]
   #
+  # What it asks of an ExecutionState is one, too: `Current.user&.id`.
+  #
   # What there is, and whether asking for it does anything else, ContextAnswer says.
   class ContextValue
     # safe: of `&.`, as all behind it are
@@ -38,11 +40,11 @@ module Pipeloader
 
       # @return [Array(ContextValue, Array), nil] what is asked at the beginning of the +steps+, and those behind
       def taken(steps, type, levels = LEVELS)
-        key, calls, behind = begun(steps, type, levels)
-        return unless key
+        source, calls, behind = begun(steps, type, levels)
+        return unless source
 
         more, behind = called(behind)
-        [new(key, calls + more, truth?(behind)), behind]
+        [new(source, calls + more, truth?(behind)), behind]
       end
 
       def begun(steps, type, levels)
@@ -50,9 +52,12 @@ module Pipeloader
         in [[:putself], [:opt_send_without_block, { mid: :context, orig_argc: 0 }], [:putobject, Symbol => key],
             [:opt_aref, { mid: :[], orig_argc: 1 }], *behind]
           [key, [], behind] if !OTHERS.include?(key) && Provenance.graphql?(type.instance_method(:context))
+        in [[:opt_getconstant_path, path], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if alone?(call)
+          state = ExecutionState.of(path, mid)
+          [state, [], behind] if state
         in [[:putself], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if !%i[context object].include?(mid)
           helper = helper(type, mid, levels - 1) if levels.positive? && Bytecode.simple?(call)
-          [helper.key, helper.calls, behind] if helper
+          [helper.source, helper.calls, behind] if helper
         else nil
         end
       end
@@ -107,19 +112,22 @@ module Pipeloader
       end
     end
 
-    # @return [Symbol] of the context
-    attr_reader :key
+    # @return [Symbol, ExecutionState] a key of the context, or what else is asked
+    attr_reader :source
 
     # @return [Array<Call>] what is called of the value, and of what that returns
     attr_reader :calls
 
     # "context[:viewer]&.id"
-    def to_s = "context[#{@key.inspect}]#{@calls.map { |call| "#{"&" if call.safe}.#{call.name}" }.join}"
+    def to_s
+      source = @source.is_a?(Symbol) ? "context[#{@source.inspect}]" : @source
+      "#{source}#{@calls.map { |call| "#{"&" if call.safe}.#{call.name}" }.join}"
+    end
     alias inspect to_s
 
     # @param truth [Boolean] whether it's only asked if it is there
-    def initialize(key, calls, truth)
-      @key = key
+    def initialize(source, calls, truth)
+      @source = source
       @calls = calls
       @truth = truth
     end

@@ -8,9 +8,10 @@ module Pipeloader
     ASSOCIATIONS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
 
-    # Each has its VERSION in a file of its own folder.
-    FOLDERS = [GraphQL, ActiveRecord, ActiveModel, ActiveSupport].to_h do |gem|
-      [gem, "#{File.dirname(gem.const_source_location(:VERSION).first)}/"]
+    # Each has its VERSION in a file of its own folder, beside which is one of the folder's name.
+    FOLDERS = [GraphQL, ActiveRecord, ActiveModel, ActiveSupport, I18n].to_h do |gem|
+      folder = File.dirname(gem.const_source_location(:VERSION).first)
+      [gem, ["#{folder}/", "#{folder}.rb"]]
     end.freeze
     PATCHES = "#{File.expand_path("../patches", __dir__)}/".freeze
 
@@ -30,6 +31,12 @@ module Pipeloader
 
       #: (Method | UnboundMethod) -> bool
       def active_record?(method) = ruby?(method) || in?(method, ActiveRecord) || in?(method, ActiveModel)
+
+      # True if the constant +name+ of a module is defined by one of these gems, in a module of its own.
+      def frameworks?(home, name)
+        file, = Module.instance_method(:const_source_location).bind_call(home, name, false)
+        !home.equal?(Object) && FOLDERS.each_value.any? { |places| file.to_s.start_with?(*places) }
+      end
 
       # True if ActiveRecord has generated the method for an attribute of the +model+'s.
       #
@@ -62,6 +69,16 @@ module Pipeloader
       #
       #: (Method | UnboundMethod) -> bool
       def graphql_alone?(method) = alone?(method) { |it| graphql?(it) }
+
+      # The same of ActiveSupport's.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def active_support_alone?(method) = alone?(method) { |it| ruby?(it) || in?(it, ActiveSupport) }
+
+      # The same of the gem's that has the locale.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def i18n_alone?(method) = alone?(method) { |it| in?(it, I18n) }
 
       # True if +type+ has its method +name+ from +host+, a module of graphql-ruby's, and as it is there.
       #
@@ -98,7 +115,7 @@ module Pipeloader
         true
       end
 
-      def in?(method, gem) = method.source_location&.first.to_s.start_with?(FOLDERS.fetch(gem))
+      def in?(method, gem) = method.source_location&.first.to_s.start_with?(*FOLDERS.fetch(gem))
     end
   end
 end
