@@ -27,6 +27,8 @@ class AskedAssociationsTest < PlanTest
 
   class Remark < ActiveRecord::Base
     self.table_name = "comments"
+    belongs_to :commenter, class_name: "User", optional: true
+    has_many :siblings, class_name: "AskedAssociationsTest::Remark", foreign_key: :post_id, primary_key: :post_id
     def scored? = score.to_i > 2
     def weight = score.to_i * id
     def part = 100 / (score.to_i - 3)
@@ -35,6 +37,7 @@ class AskedAssociationsTest < PlanTest
   end
 
   HIGH = { score: 3.. }.freeze
+  LUCKY_SCORES = [1, 3].freeze
 
   # {name => [type, code, whether a plan does it]}
   METHODS = {
@@ -71,7 +74,54 @@ class AskedAssociationsTest < PlanTest
     summed_text: [String, "object.comments.sum(&:body).to_s", :failing],
     failing_methods: [String, "object.comments.map(&:part).inspect", :failing],
     mapped_by_code: [[String], "object.comments.map(&:inspect)", false],
-    mapped_by_a_block: [[Integer], "object.comments.map { |it| it.score }", false],
+    mapped_by_a_block: [[Integer], "object.comments.map { |it| it.score }", true],
+    block_sum: [Integer, "object.comments.sum { |it| it.score.to_i * it.id }", true],
+    block_numbered: [Integer, "object.comments.sum { _1.score.to_i + _1.id }", true],
+    block_map: [[String], 'object.tags.map { |tag| "\#{tag.name}!" }.sort', true],
+    block_size: [String, "[object.comments.select { |it| it.score.to_i > 2 }.size, object.comments.reject { |it| it.scored? }.length, object.comments.filter { |it| it.score }.count, object.comments.select(&:scored?).any?].inspect", true],
+    block_any: [String, "[object.comments.any? { |it| it.score.to_i > 3 }, object.comments.all? { |it| it.score.to_i > 3 }, object.comments.none? { |it| it.score.nil? }, object.comments.one? { |it| it.score == 1 }].inspect", true],
+    block_find: [String, "[object.comments.find { |it| it.score == 3 }&.body, object.comments.detect(&:scored?)&.weight].inspect", true],
+    block_find_missing: [String, "object.comments.find { |it| it.score == 3 }.body", :failing],
+    block_find_further: [String, "object.comments.find { |it| it.score.to_i > 2 }&.commenter&.name", true],
+    block_sorted: [String, "object.comments.sort_by { |it| [-it.score.to_i, it.id] }.map(&:id).inspect", true],
+    block_part: [String, "object.comments.sort_by { |it| [it.score.to_i, it.id] }.reverse.first(2).map { |it| [it.id, it.score] }.inspect", true],
+    block_taken: [String, "object.comments.take_while { |it| it.score.to_i < 4 }.drop(1).drop_while(&:scored?).last&.id.inspect", true],
+    block_extreme: [String, "[object.comments.max_by { |it| [it.score.to_i, it.id] }&.id, object.comments.min_by(&:id)&.score].inspect", true],
+    block_first: [String, "object.comments.select { |it| it.scored? }.first&.body.to_s.upcase", true],
+    block_outer: [String, "least = object.likes.to_i; object.comments.where(score: 1..).count { |it| it.score > least - object.comments.count }.to_s", true],
+    block_assigning: [String, "all = 0; object.comments.map { |it| all += it.id }; all.to_s", true],
+    block_next: [String, "object.comments.map { |it| next 'none' unless it.score; it.score > 2 ? it.body : it.id }.inspect", true],
+    block_within: [String, "object.comments.map { |a| object.comments.count { |b| b.id > a.id && b.score == a.score } }.inspect", true],
+    block_of_values: [String, "object.comments.map { |it| it.body.to_s.split.map { |part| part[0] + it.id.to_s }.join }.inspect", true],
+    block_initials: [String, "object.title.split.map { |part| part[0] }.join", true],
+    block_associated: [String, "object.comments.map { |it| it.commenter&.name }.inspect + object.comments.sum { |it| it.commenter ? 1 : 0 }.to_s", false],
+    block_associates: [String, "object.comments.map { |it| it.commenter&.name }.inspect + object.comments.filter_map { |it| it.commenter&.id }.inspect", true],
+    block_helper: [String, "object.comments.map { |it| shown(it.score.to_i) }.inspect", true],
+    block_constant: [String, "object.comments.count { |it| LUCKY_SCORES.include?(it.score) }.to_s", true],
+    block_context: [String, 'object.comments.map { |it| "\#{context[:viewer]}\#{it.id}" }.inspect', true],
+    block_hashes: [String, "object.comments.map { |it| { id: it.id, score: it.score } }.inspect", true],
+    block_raising: [String, "object.comments.map { |it| 12 / (it.score.to_i - 3) }.inspect", :failing],
+    block_flat: [String, "object.comments.flat_map { |it| [it.id, it.score] }.inspect + object.comments.filter_map { |it| it.score&.pred }.inspect", true],
+    block_itself: [String, "object.comments.map { |it| it }.size.to_s", false],
+    block_given_on: [String, "object.comments.map { |it| shown(it) }.inspect.size.to_s", false],
+    block_uniq: [String, "object.comments.select { |it| it.score }.uniq.size.to_s", false],
+    block_compared: [String, "(object.comments.select { |it| it.score } == object.comments.select { |it| it.id }).to_s", false],
+    block_inspected: [String, "object.comments.select { |it| it.score }.inspect.size.to_s", false],
+    block_kept: [String, "all = object.comments.select { |it| it.score }; all.size.to_s", false],
+    block_record: [String, "object.comments.find { |it| it.score } ? 'one' : 'none'", false],
+    block_either: [String, "object.comments.map { |it| (it.score ? it : it).id }.inspect", false],
+    block_asking: [String, "object.comments.map { |it| it.siblings.count }.inspect", false],
+    block_unknown: [String, "object.comments.map { |it| it.body.to_s.hash }.size.to_s", false],
+    block_breaking: [String, "object.comments.map { |it| break it.id }.inspect", false],
+    block_splat: [String, "object.comments.map { |it, other| it.id }.inspect", false],
+    block_destructured: [String, "object.comments.map { |(it, other)| it.id }.inspect", false],
+    block_assigned: [String, "object.comments.map { |it| it = it.id; it }.inspect", false],
+    block_each: [String, "all = 0; object.comments.each { |it| all += it.id }; all.to_s", false],
+    block_grouped: [String, "object.comments.group_by { |it| it.score }.keys.inspect", false],
+    block_changing: [String, "object.comments.map { |it| it.score = 3 }.inspect", false],
+    block_memo: [String, "object.comments.map { |it| @it ||= it.id }.inspect", false],
+    block_blank: [String, "object.comments.select { |it| it.present? }.size.to_s", false],
+    block_extra: [String, "object.comments.sum(1) { |it| it.id }.to_s", false],
     plucked: [String, "object.every.pluck(:score).sort.inspect + object.every.where(score: 3).order(:id).pluck(:id).inspect", true],
     ids: [String, "object.every.where(score: 3).ids.sort.inspect", true],
     plucked_distinct: [String, "object.comments.distinct.pluck(:score).sort.inspect + object.title", false],
@@ -85,7 +135,7 @@ class AskedAssociationsTest < PlanTest
     association: [String, "object.comments.count.to_s + object.comments.class.name", false],
     kept: [String, "all = object.comments; all.count.to_s", false],
     loaded: [String, "object.comments.to_a.size.to_s + object.title", false],
-    block: [String, "object.comments.count { |it| it.score == 3 }.to_s + object.title", false],
+    block: [String, "object.comments.count { |it| it.score == 3 }.to_s + object.title", true],
     first: [String, "object.title + object.comments.first.body", false],
     class_method: [String, "object.comments.of_its_own.count.to_s + object.title", false],
     computed: [String, "object.comments.where(score: object.id).count.to_s + object.title", false],
@@ -164,6 +214,24 @@ class AskedAssociationsTest < PlanTest
     assert_equal(*schemas.map { |schema| text_of(schema.execute("{ stories { sums either sum negated left } }").to_h) })
   end
 
+  # What a block asks of the records is known as long as it is what it was.
+  def test_blocks_ask_methods_that_are_defined_anew
+    remark = Class.new(ActiveRecord::Base) { self.table_name = "comments"; def part = score.to_i + 1 }
+    story = Class.new(ActiveRecord::Base) { self.table_name = "posts"; has_many :comments, -> { order(:id) }, foreign_key: :post_id, class_name: "AskedAssociationsTest::AnewRemark" }
+    self.class.const_set(:AnewRemark, remark)
+    self.class.const_set(:AnewStory, story)
+    it = type("Anew") { field :text, String; def text = object.comments.sum { |it| it.part * 2 }.to_s }
+    schemas = schemas({ them: [[it], -> { story.order(:id) }] })
+    changes = [-> {}, -> { remark.redefine_method(:part) { id } }, -> { remark.redefine_method(:part) { @part ||= 7 } }]
+    answers = changes.map do |change|
+      change.call
+      Array.new(2) { assert_equal(*schemas.map { |schema| text_of(schema.execute("{ them { text } }").to_h) }) && schemas.last.execute("{ them { text } }").to_h }.last
+    end
+    assert_equal 3, answers.uniq.size, answers.inspect
+  ensure
+    %i[AnewRemark AnewStory].each { |name| self.class.send(:remove_const, name) }
+  end
+
   # Its key is another column than `id`, and consists of two.
   class Coded < ActiveRecord::Base
     self.table_name = "comments"
@@ -198,14 +266,14 @@ class AskedAssociationsTest < PlanTest
       field :id, Integer
       { plucked: "object.coded.order(:body).pluck(:id).inspect", ids: "object.coded.order(:body).ids.inspect", mapped: "object.coded.order(:body).map(&:id).inspect",
         twofold: "object.twofold.ids.size.to_s", predicate: "object.coded.pluck(:body?).inspect", own: "object.listed.order(:id).pluck(:id).inspect",
-        own_ids: "object.listed.ids.sort.inspect", own_map: "object.listed.order(:id).map(&:id).inspect" }.each do |name, code|
+        own_ids: "object.listed.ids.sort.inspect", own_map: "object.listed.order(:id).map(&:id).inspect", own_block: "object.listed.order(:id).map { |it| it.id }.inspect" }.each do |name, code|
         field name, String
         class_eval("def #{name} = #{code}", __FILE__, __LINE__)
       end
     end
     [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].each { |host| Listed.relation_delegate_class(host).include(Listing) if host }
     schemas = schemas({ them: [[it], -> { Shelf.order(:id) }] })
-    %w[plucked ids mapped twofold predicate own ownIds ownMap].each do |name|
+    %w[plucked ids mapped twofold predicate own ownIds ownMap ownBlock].each do |name|
       2.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute("{ them { id #{name} } }").to_h }) }, name) }
     end
   end

@@ -53,7 +53,7 @@ class MethodsTest < UnitTest
     "def it = 3" => [], "def it = object" => nil, "def it = object.title.dup" => nil, "def it = object.title.freeze" => nil, "def it = context[:x] + object.title" => %i[title], "def it = context[:x]" => [],
     "def it = object.title + context[:x]&.name.to_s" => %i[title], "def it = (who = context[:x]; who && who.name + object.title)" => nil, "def it = context[:x].name(1) + object.title" => nil,
     "def it = context.fetch(:x) + object.title" => nil, "def it = context[object.title] + object.title" => nil, "def it = context['x'] + object.title" => nil, "def it = context[:current_path] + object.title" => nil,
-    "def it = object.title + @more" => nil, "def it = object.title.map { |it| it }" => nil, "def it = object.title.send(:upcase)" => nil, "def it = object.title << 'x'" => nil,
+    "def it = object.title + @more" => nil, "def it = object.title.map { |it| it }" => %i[title], "def it = object.title.send(:upcase)" => nil, "def it = object.title << 'x'" => nil,
     "def it = helper(object.title)" => nil, "def it = object.title.to_s + VERSION" => nil, "def it = object.title + $stdin" => nil, "def it = (object.title.strip rescue 'none')" => nil,
     "def it(more = 1) = object.title * more" => nil, "def it = object.title(1).strip" => nil, "def it = object.title?.to_s" => %i[title?], "def it = object.blank?" => nil, "def it = object.title.rand" => nil,
     "def it = (object.title while object.year; nil)" => nil, "def it = object.title.map(&:send)" => nil, "def it = object.title.each_with_index(&:strip)" => nil, "def it = object.title.each_char.map(&:strip)" => nil,

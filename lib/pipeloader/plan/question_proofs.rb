@@ -15,11 +15,17 @@ module Pipeloader
       reflection = PlainModel.of(model).reflection(asked.first.reader)
       return unless reflection && [model, reflection.klass].all? { |it| postgresql?(it) } && Lookup.objection(reflection).nil?
 
-      questions = asked.map { |chain| values(reflection, chain, plain) || number(reflection, chain, plain) }
+      questions = asked.map { |chain| question(reflection, chain, plain) }
       return if questions.include?(nil)
 
       key, nodes = questions.first.first, Told.nodes(chains)
       [key, ->(columns) { Reach::Asked.new(nodes, questions.map { |_, made| made.call(columns.index(key)) }) }]
+    end
+
+    def question(reflection, chain, plain)
+      return records(reflection, chain, plain) if chain.paths
+
+      values(reflection, chain, plain) || number(reflection, chain, plain)
     end
 
     # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach::Number of its place
@@ -35,34 +41,52 @@ module Pipeloader
 
     # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Values of its place; nil where it isn't for a list
     def values(reflection, chain, plain)
-      target = reflection.klass
-      return unless objection(target).nil? && listing?(target, chain.calls.last.name)
-
       columns, made = listed(reflection, chain)
-      return unless columns
+      projection = projection(reflection.klass, columns) if columns
+      rows_of(reflection, chain, projection) do |lookup, index|
+        Reach::Values.new(plain, reflection, lookup, index, Plan.new(projection, []), made.call(projection.columns))
+      end
+    end
 
-      projection = projection(target, columns)
+    # @return [Array(String, Proc), nil] as #values, what makes Reach::Records
+    def records(reflection, chain, plain)
+      target = reflection.klass
+      names, further = AskedOfRecord.split(chain.paths)
+      columns, made = readings(names, further, target, plain) if listing?(target, AskedOfRecord::WITH_BLOCKS)
+      projection = projection(target, columns) if columns
+      return unless columns && reaching(projection, made) { |tried, _| objection_to_inverse(reflection, tried).nil? }
+
+      rows_of(reflection, chain, projection) do |lookup, index|
+        reaching(projection, made) do |plan, read|
+          Reach::Records.new(plain, reflection, lookup, index, plan, names + further.keys, read)
+        end
+      end
+    end
+
+    # Yields a plan that reads what is asked of the records of its rows.
+    def reaching(projection, made)
+      read = made.call(projection.columns)
+      yield Plan.new(projection, [], reaches: read.links), read
+    end
+
+    # Of what the +chain+ says before it lists them.
+    def rows_of(reflection, chain, projection, &made)
+      return unless projection && objection(reflection.klass).nil?
+
       before = Chain.new(chain.calls[0..-2], {})
       lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
-      return unless lookup.many? && narrows?(lookup)
-
-      plan = Plan.new(projection, [])
-      [lookup.owners_key, lambda do |index|
-        Reach::Values.new(plain, reflection, lookup, index, plan, made.call(projection.columns))
-      end]
+      [lookup.owners_key, made.curry(2)[lookup]] if lookup.many? && narrows?(lookup)
     end
 
     # True if ActiveRecord's own methods list them.
-    def listing?(model, name)
-      called = name == :map ? Chain::FOLDS : [name]
-      Chain::LISTS.include?(name) && Provenance.active_record_alone_in?(Provenance.association_types(model), [*called, :records])
+    def listing?(model, names)
+      Provenance.active_record_alone_in?(Provenance.association_types(model), [*names, :records, :each])
     end
 
-    # @return [Array(Array<String>, Proc), nil] the columns of each record, and what makes of their places what is listed
+    # @return [Array(Array<String>, Proc), nil] the column of each record, and what makes of its place what is listed
     def listed(reflection, chain)
       model, last = reflection.klass, chain.calls.last
-      return reading(last.arguments.first, model) if last.name == :map
-      return unless row_by_row?(reflection, chain)
+      return unless Chain::LISTS.include?(last.name) && row_by_row?(reflection, chain) && listing?(model, [last.name])
 
       last.name == :ids ? by_column(model.primary_key, model) : (by_column(last.arguments.first, model) if last.arguments.one?)
     end

@@ -44,7 +44,7 @@ module Pipeloader
 
     # What is asked of an association by Chains.
     #
-    # nodes: as Told's. questions: a Number or Values for each
+    # nodes: as Told's. questions: a Number, Values or Records for each
     Asked = Struct.new(:nodes, :questions) do
       def of(row, frame) = Told.new(nodes, questions.map { |question| question.of(row, frame) })
       def links = questions.map(&:link)
@@ -64,9 +64,9 @@ module Pipeloader
       def of_record(record, names) = formula.call(readings.of_record(record, names))
     end
 
-    # What a column or a method tells of each of an association's records: `object.tags.map(&:name)`.
+    # What a column tells of each of an association's rows: `object.tags.pluck(:name)`.
     class Values < Link
-      # @param answer [Column, Method] of their rows
+      # @param answer [Column] of their rows
       def initialize(plain, reflection, lookup, index, plan, answer)
         super(nil, plain, reflection, lookup, index, plan, nullable: true)
         @answer = answer
@@ -100,7 +100,22 @@ module Pipeloader
     def thing(row, frame)
       below = frame.below(self)
       found = below.of(row[@index]).first
-      @thing.new(*@readings.of(found, below)) if found
+      made(found, below) if found
+    end
+
+    private
+
+    def made(row, frame) = @thing.new(*@readings.of(row, frame))
+
+    # Those of an association of which a method asks something by blocks: `object.items.sum { |item| item.price }`.
+    class Records < Reach
+      def link = self
+
+      # @return [Array<Struct>]
+      def of(row, frame)
+        below = frame.below(self)
+        below.of(row[@index]).map { |its| made(its, below) }
+      end
     end
   end
 end

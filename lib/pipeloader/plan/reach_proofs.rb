@@ -11,12 +11,18 @@ module Pipeloader
     #   all is
     def unreadable(formula, model)
       chain = formula.chains.values.flatten.find { |it| questions([it], model, nil).nil? }
-      return [chain.calls.map(&:name).join("."), model] if chain
+      return unread(formula.readers, formula.further, model) unless chain
 
-      unread(formula.readers, formula.further, model)
+      unread_of_each(chain, model) || [chain.calls.map(&:name).join("."), model]
     end
 
     private
+
+    # What a list's records are asked.
+    def unread_of_each(chain, model)
+      reflection = PlainModel.of(model).reflection(PlainModel.of(model).expanded(chain).reader) if chain.paths
+      unread(*AskedOfRecord.split(chain.paths), reflection.klass) if reflection
+    end
 
     def unread(names, further, model)
       name = names.find { |it| reading(it, model).nil? }
@@ -118,13 +124,12 @@ module Pipeloader
 
       projection = projection(target, columns)
       lookup = Lookup.of(reflection, projection)
-      tried = Plan.new(projection, [], reaches: made.call(projection.columns).links)
-      return if !narrows?(lookup) || objection_to_inverse(reflection, tried)
+      return unless narrows?(lookup) && reaching(projection, made) { |tried, _| objection_to_inverse(reflection, tried).nil? }
 
       [lookup.owners_key, lambda do |owners|
-        read = made.call(projection.columns)
-        plan = Plan.new(projection, [], reaches: read.links)
-        Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
+        reaching(projection, made) do |plan, read|
+          Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
+        end
       end]
     end
 

@@ -12,18 +12,34 @@ module Pipeloader
       nop pop dup dupn swap topn setn adjuststack putnil putobject_INT2FIX_0_ putobject_INT2FIX_1_
       newarray newhash newrange expandarray concatstrings objtostring anytostring toregexp intern opt_str_freeze opt_str_uminus
       opt_case_dispatch
-      getlocal_WC_0 setlocal_WC_0 leave
+      getlocal_WC_0 setlocal_WC_0 getlocal_of_block setlocal_of_block block_parameter given leave
     ].to_set.freeze
     JUMPS = %i[jump branchif branchunless branchnil].freeze
     LITERALS = %i[putobject putstring duparray duphash].freeze
     READER = /\A[a-z_]\w*\??\z/
-    private_constant :STEPS, :JUMPS, :LITERALS, :READER
+    # What makes something of a list of records: values; others of these records, also of an Array without a block; one of them.
+    FOLDS = %i[map collect sum count any? all? none? one? filter_map flat_map].freeze
+    CHOOSING = %i[select filter reject sort_by take_while drop_while].freeze
+    PICKING = %i[find detect min_by max_by].freeze
+    MEASURING = %i[size length count any? none? empty? present? blank?].freeze
+    PARTS = %i[first last take drop].freeze
+    # All that is given a block as long as the list is ActiveRecord's.
+    WITH_BLOCKS = [*FOLDS, *CHOOSING, *PICKING].freeze
+    private_constant :STEPS, :JUMPS, :LITERALS, :READER, :FOLDS, :CHOOSING, :PICKING, :MEASURING, :PARTS
+
+    # @param paths [Array<Array<Symbol>>]
+    # @param further [Hash] what is known of associated records
+    # @return [Array(Array<Symbol>, Hash)] names of readers; what is called of associated records: {boss: {name: {}}}
+    def self.split(paths, further = {})
+      paths.select(&:many?).each { |path| path.inject(further) { |level, name| level[name] ||= {} } }
+      [paths.filter_map { |path| path.first if path.one? }, further]
+    end
 
     # @return [Array<Array<Symbol>>] readers of columns, each with what is called of an associated record
     attr_reader :paths
 
     # @return [Array<Chain>] of associations
-    attr_reader :chains
+    def chains = @chains + @lists.map { |calls, paths| Chain.new([*calls, Chain::EACH], {}, paths) }
 
     # @return [Array<Symbol>] associations of which it is asked whether there is a record
     attr_reader :tested
@@ -39,6 +55,7 @@ module Pipeloader
       @association = association
       @paths = []
       @chains = []
+      @lists = {} # {calls of a Chain => #paths, of each of its records}
       @tested = []
     end
 
@@ -47,39 +64,64 @@ module Pipeloader
     # @param steps [Array<Array, Symbol>]
     # @return [Boolean] false where it does anything else
     def take(steps)
-      @passed = []
-      until (@left = steps).empty?
-        case steps
-        in [[:putself], *behind] then steps = of_record(behind) || (return false)
-        in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *steps]
-          return false unless Bytecode.block_pass?(call) && Formula.iterates?(mid, name)
-        in [[:context_value, _], *steps] then nil
-        in [Symbol => label, *steps] then @passed << label
-        in [step, *steps] then return false unless harmless?(step)
-        end
-      end
-      true
+      @passed, @blocks = [], {} # {number of a block that is given records => what is called with it, and #paths of these}
+      steps = behind(@left = steps) until steps.nil? || steps.empty?
+      !steps.nil?
     end
 
+    # True if an associated record, or one of a list, is used itself, beside what is asked of it.
+    def record_itself?
+      [@paths, *@lists.values].any? do |paths|
+        paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
+      end
+    end
+
+    # @return [Array<Symbol>] all that it calls of records
+    def names = [*@paths, *@lists.values.flatten(1)].flatten + @tested + chains.map(&:reader)
+
     private
+
+    # @return [Array, nil] the steps behind the first ones; nil where these do anything else
+    def behind(steps)
+      case steps
+      in [[:putself], *behind] then of_record(behind)
+      in [[:block_parameter, number], *behind] if @blocks.key?(number) then of_each(@blocks[number].last, behind)
+      in [[:given, number, _], *behind] if @blocks.key?(number) then made_of_records(*@blocks[number], behind)
+      in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *behind]
+        behind if Bytecode.block_pass?(call) && Formula.iterates?(mid) && Formula.callable?(name)
+      in [[:block, _, { mid:, orig_argc: 0 } => call], *behind] then (behind if Bytecode.block?(call) && Formula.iterates?(mid))
+      in [[:context_value, _], *behind] then behind
+      in [Symbol => label, *behind] then @passed.push(label) && behind
+      in [step, *behind] then (behind if harmless?(step))
+      end
+    end
 
     # @return [Array, nil] the steps behind what is asked of the record
     def of_record(steps)
       reader, steps = @context ? reader_of_object(steps) : taken(steps) { |call| Bytecode.simple?(call) }
-      return if reader.nil? || !reader.match?(READER) || (reader.end_with?("?") && Formula.callable?(reader))
+      return unless reader && reader?(reader)
       leads = @association&.call(reader)
       return of_association(reader, steps) if leads == :several
       if leads == :one && truth?(steps)
         @tested |= [reader]
         return steps
       end
+      path(reader, steps, @paths)
+    end
+
+    def reader?(name) = name.match?(READER) && !(name.end_with?("?") && Formula.callable?(name))
+
+    # Of what a reader of a record returns, as of an associated record.
+    #
+    # @param paths [Array<Array<Symbol>>] to which that one is added
+    # @return [Array] the steps behind
+    def path(reader, steps, paths)
       path = [reader]
-      # Of what a reader of a record returns, as of an associated record.
       while (name, behind = asked_further(steps))
         path << name
         steps = behind
       end
-      @paths |= [path]
+      paths << path unless paths.include?(path)
       steps
     end
 
@@ -126,29 +168,91 @@ module Pipeloader
       end
     end
 
-    # A question to an association, of literals.
+    # A question to an association, of literals; or what is made of its records.
     #
     # @return [Array, nil] the steps behind it
     def of_association(reader, steps)
       stack, calls = [], [Chain::Call.new(reader, [], {})]
       until stack.empty? && Chain::QUESTIONS.include?(calls.last.name)
-        name = mapped(steps) if stack.empty?
-        return unless name ? calls.push(name) : steps.first.is_a?(Array) && Delegation.step(steps.first, stack, calls)
+        return of_records(@lists[calls] ||= [], steps) if stack.empty? && blocks?(steps)
+        return unless steps.first.is_a?(Array) && Delegation.step(steps.first, stack, calls)
 
-        steps = steps.drop(name ? 2 : 1)
+        steps = steps.drop(1)
       end
       chain = Chain.new(calls, {})
       @chains << chain unless @chains.any? { |it| it.calls.eql?(calls) }
       steps
     end
 
-    # @return [Chain::Call, nil] of `map(&:name)`, or what is made of that, with the name as its argument
-    def mapped(steps)
+    def blocks?(steps)
       case steps
-      in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *] if Bytecode.block_pass?(call)
-        Chain::Call.new(:map, [name], {}) if Chain::FOLDS.include?(mid) && (mid == :collect || Formula.iterates?(mid, :itself))
+      in [[:block, *], *] | [[:putobject, Symbol], [:send, *], *] then true
+      else false
+      end
+    end
+
+    # What asks records by a block, or by a reader in its place: `items.sum { |item| item.price }`, `items.map(&:name)`.
+    #
+    # @param paths [Array<Array<Symbol>>] of each of them
+    # @return [Array, nil] the steps behind; a block's own come first
+    def of_records(paths, steps)
+      case steps
+      in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *behind]
+        return unless Bytecode.block_pass?(call) && reader?(name)
+
+        paths << [name] unless paths.include?([name])
+        made_of_records(mid, paths, behind)
+      in [[:block, number, { mid:, orig_argc: 0 } => call], *behind] if Bytecode.block?(call)
+        @blocks[number] = [mid, paths]
+        behind
       else nil
       end
+    end
+
+    # What a block calls of the record that it is given.
+    def of_each(paths, steps)
+      reader, behind = taken(steps) { |call| Bytecode.on_object?(call) }
+      path(reader, behind, paths) if reader && reader?(reader)
+    end
+
+    # @param name [Symbol] of what has asked the records by a block
+    def made_of_records(name, paths, steps)
+      return unless Formula.iterates?(name)
+      return steps if FOLDS.include?(name)
+      return of_chosen(paths, steps) if CHOOSING.include?(name)
+
+      of_one(paths, steps) if PICKING.include?(name)
+    end
+
+    # Of an Array of them: `items.select(&:open?).size`, `items.sort_by(&:price).first(3).map(&:name)`.
+    def of_chosen(paths, steps)
+      return of_records(paths, steps) if blocks?(steps)
+
+      size, steps = number(steps)
+      case steps
+      in [[_, { mid:, orig_argc: } => call], *behind] if orig_argc == (size ? 1 : 0) && Bytecode.on_object?(call)
+        return unless Formula.callable?(mid)
+        return behind if size.nil? && MEASURING.include?(mid)
+        return of_chosen(paths, behind) if size ? PARTS.include?(mid) : mid == :reverse
+
+        of_one(paths, behind) if size.nil? && %i[first last].include?(mid)
+      else nil
+      end
+    end
+
+    # @return [Array(Integer, Array)] which is given to what comes then, if that is a number
+    def number(steps)
+      case steps
+      in [[:putobject, Integer => size], *behind] then [size, behind]
+      in [[:putobject_INT2FIX_1_], *behind] then [1, behind]
+      else [nil, steps]
+      end
+    end
+
+    # Of one of them, or of nil: `items.max_by(&:price)&.name`.
+    def of_one(paths, steps)
+      name, behind = asked_further(steps)
+      path(name, behind, paths) if name
     end
 
     def harmless?(step)

@@ -9,7 +9,8 @@ module Pipeloader
     ON_OBJECT = ["nil.call", "nil.call(with: nil)"].freeze
     ON_SELF = ["call", "call()", "case nil when nil then nil end"].freeze
     BLOCK_PASS = ["nil.call(&:it)"].freeze
-    private_constant :FRAME, :ON_OBJECT, :ON_SELF, :BLOCK_PASS
+    BLOCK = ["nil.call { nil }"].freeze
+    private_constant :FRAME, :ON_OBJECT, :ON_SELF, :BLOCK_PASS, :BLOCK
 
     class << self
       # @param method [UnboundMethod]
@@ -37,6 +38,17 @@ module Pipeloader
       # True if what is on the stack is passed as its block, and nothing else.
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
 
+      # True if it has a literal block, and nothing else.
+      def block?(call) = (@block ||= flags(BLOCK)).include?(call[:flag])
+
+      # @param sequence [Array] of a method or a block
+      # @return [Array<Array, Symbol>] its instructions and labels, without events and lines
+      def raw(sequence) = sequence.last.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
+
+      # @param index [Integer] of one of its variables
+      # @return [Integer] where that is in its frame
+      def place(sequence, index) = sequence[10].size + FRAME - 1 - index
+
       # @param steps [Array<Array, Symbol>]
       # @return [Array<Array<Symbol>>] the names of each constant that is asked for, with an empty one in front of `::Car`
       def constants(steps) = steps.filter_map { |name, path| path if name == :opt_getconstant_path }
@@ -52,21 +64,22 @@ module Pipeloader
     # What is compiled for these is compiled now: on a resolver's fiber, a debugger would stop to look at it.
     simple?({})
     block_pass?({})
+    block?({})
 
     def initialize(sequence, method)
       @sequence = sequence
       @method = method
     end
 
-    # @return [Array<Array, Symbol>] [[:putself], :label_4, …]
-    def steps = CommonSteps.of(raw)
+    # @return [Array<Array, Symbol>] [[:putself], :label_4, …], with those of its blocks
+    def steps = BlockCode.written_out(@sequence)
 
     # @param step [Array] one of #steps
     # @return [Integer, nil] the line of the first like it
     def line(step)
       body = @sequence.last
       ends = body.each_index.select { |index| body[index].is_a?(Integer) }.drop(1) << body.size
-      found = ends.find { |at| CommonSteps.of(steps_in(body.take(at))).include?(step) }
+      found = ends.find { |at| BlockCode.written_out([*@sequence[0..-2], body.take(at)]).include?(step) }
       body.take(found || 0).grep(Integer).last
     end
 
@@ -78,21 +91,15 @@ module Pipeloader
 
     # @return [Symbol, nil] of the local variable at +place+ of the frame, if it's one of the method's parameters
     def parameter(place)
-      names = @sequence[10]
-      name = names.fetch(names.size + FRAME - 1 - place)
+      name = @sequence[10].fetch(Bytecode.place(@sequence, place))
       name if @method.parameters.any? { |_, it| it == name }
     end
 
     # @return [Hash{Symbol => Object}] the literal that is each keyword's default; Chain::REQUIRED where it has none
     # A default that isn't a literal has instructions of its own; a String may have, too.
     def keywords
-      strings = CommonSteps.defaults(raw).to_h { |place, text| [parameter(place), text] }
+      strings = CommonSteps.defaults(Bytecode.raw(@sequence)).to_h { |place, text| [parameter(place), text] }
       @sequence[11].fetch(:keyword, []).to_h { |name, *default| [name, default.fetch(0) { strings.fetch(name, Chain::REQUIRED) }] }
     end
-
-    private
-
-    def raw = steps_in(@sequence.last)
-    def steps_in(body) = body.select { |it| it.is_a?(Array) || (it.is_a?(Symbol) && it.start_with?("label")) }
   end
 end

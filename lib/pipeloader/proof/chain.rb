@@ -21,10 +21,10 @@ module Pipeloader
     CALCULATIONS = { count: 0..1, size: 0..0, exists?: 0..1, any?: 0..0, empty?: 0..0, none?: 0..0,
                      sum: 1..1, maximum: 1..1, minimum: 1..1 }.freeze
     # Calls that list a value of each record.
-    LISTS = %i[map pluck ids].freeze
-    # What may be made of such a list in the same call: `sum(&:score)` asks for `map(&:score)`.
-    FOLDS = %i[map collect sum count any? all? none? one? filter_map flat_map].freeze
+    LISTS = %i[pluck ids].freeze
     QUESTIONS = (CALCULATIONS.keys + LISTS).freeze
+    # Ends what lists records themselves, of which blocks ask something: `items.sum { |item| item.price }`.
+    EACH = Call.new(:each, [].freeze, {}.freeze).freeze
     private_constant :CONDITIONS
 
     # Nothing but what it calls of the record.
@@ -35,12 +35,16 @@ module Pipeloader
     # @return [Array<Call>] the record's comes first
     attr_reader :calls
 
+    # @return [Array<Array<Symbol>>, nil] where it ends with EACH: as AskedOfRecord's, of each of the records
+    attr_reader :paths
+
     # @return [Hash{Symbol, ContextValue => Object}] what it is if it isn't given: a literal, or REQUIRED
     attr_reader :parameters
 
-    def initialize(calls, parameters)
+    def initialize(calls, parameters, paths = nil)
       @calls = calls
       @parameters = parameters
+      @paths = paths
     end
 
     # @return [Array<ContextValue>] what it asks of the context
@@ -62,7 +66,7 @@ module Pipeloader
     def begun_by(own)
       return if calls.many? && !calls[1].safe && own.calls.any?(&:safe)
 
-      Chain.new(own.calls + calls.drop(1), parameters)
+      Chain.new(own.calls + calls.drop(1), parameters, paths)
     end
 
     # The same with arguments.

@@ -22,7 +22,9 @@ module Pipeloader
     MERGED = [[:putspecialobject, 1], [:swap]].freeze
     # Asked of arrays that are written where they are asked.
     ASKED = { max: "[itself, itself].max", min: "[itself, itself].min", include?: "[itself, itself].include?(itself)" }.freeze
-    private_constant :PLACE, :MERGED, :ASKED
+    # Of a block: what `|item|` and `_1` are, and not `|item,|`; and `it` of Ruby 3.4.
+    ITEM = [{ lead_num: 1, ambiguous_param0: true }, { ambiguous_param0: true }].freeze
+    private_constant :PLACE, :MERGED, :ASKED, :ITEM
 
     class << self
       # @param steps [Array<Array, Symbol>] as this Ruby has compiled them
@@ -32,6 +34,9 @@ module Pipeloader
         steps = take(steps, made) until steps.empty?
         made
       end
+
+      # True if a block has these +parameters+ that takes what it is given as one.
+      def item?(parameters) = ITEM.include?(parameters)
 
       # @param steps [Array<Array, Symbol>] as for #of
       # @return [Array<Array(Integer, String)>] the places of keywords whose defaults are Strings, and these

@@ -44,10 +44,10 @@ module Pipeloader
     # Methods that make an Array or a Hash of values: to write that calls `inspect` on each.
     COLLECTING = %i[newarray newhash].freeze
 
-    # Methods that may be called with one of NAMES in place of a block: `map(&:strip)`.
+    # Methods that may be called with one of NAMES in place of a block, or with one that only computes: `map(&:strip)`.
     ITERATIONS = %i[
-      map flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by group_by
-      partition uniq take_while drop_while index_by
+      map collect flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by
+      group_by partition uniq take_while drop_while index_by
     ].to_set.freeze
 
     # Behind these an association may not be asked for, and what doesn't ask isn't read in vain.
@@ -101,8 +101,8 @@ module Pipeloader
       # True if a method does no more for any value that there can be.
       def callable?(name) = NAMES.include?(name) && rubys?(name)
 
-      # True if that is so of one that is given another in place of a block.
-      def iterates?(name, block) = ITERATIONS.include?(name) && rubys?(name) && callable?(block)
+      # True if that is so of one that is given a block which does no more, either.
+      def iterates?(name) = ITERATIONS.include?(name) && rubys?(name)
 
       # True if somebody has made another method of that name, for some code.
       def refined?(name) = refined.include?(name)
@@ -125,13 +125,11 @@ module Pipeloader
         asked = AskedOfRecord.new(context: kind.of_context?, association: association)
         return unless bodies.all? { |steps| asked.take(steps) }
 
-        paths = asked.paths
-        # An associated record that is used itself, too.
-        return if paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
-        names = [*paths.flatten, *asked.tested, *asked.chains.map(&:reader), *contexts.flat_map(&:calls).map(&:name)]
+        return if asked.record_itself?
+        names = [*asked.names, *contexts.flat_map(&:calls).map(&:name)]
         return if names.any? { |name| refined?(name) } || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
 
-        kind.new(host, method, paths, parameters, contexts, asked.chains, asked.tested)
+        kind.new(host, method, asked.paths, parameters, contexts, asked.chains, asked.tested)
       end
 
       # @return [Array<Symbol>] what the steps' calls may call in turn
@@ -182,9 +180,7 @@ module Pipeloader
     def initialize(host, method, paths, parameters, contexts, chains = [], tested = [])
       @host = host
       @method = method
-      @readers = paths.filter_map { |path| path.first if path.one? }
-      @further = tested.to_h { |name| [name, { TESTED => {} }] }
-      paths.select(&:many?).each { |path| path.inject(@further) { |level, name| level[name] ||= {} } }
+      @readers, @further = AskedOfRecord.split(paths, tested.to_h { |name| [name, { TESTED => {} }] })
       @parameters = parameters
       @contexts = contexts
       @chains = chains.group_by(&:reader)

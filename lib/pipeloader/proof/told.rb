@@ -3,12 +3,6 @@
 module Pipeloader
   # Stands for an association in a method that asks it by Chains, and has their answers: what the method calls tells which.
   class Told < BasicObject
-    # Says what `map(&:name)` asks of each record.
-    class Mapped < BasicObject
-      def method_missing(name) = name
-    end
-    private_constant :Mapped
-
     # @param chains [Array<Chain>] of one association
     # @return [Hash] by the name and the arguments of a call: the place of the answer, or what may be called then
     def self.nodes(chains)
@@ -27,14 +21,12 @@ module Pipeloader
 
     # @raise [DoesNotFit] where nobody has asked that
     def method_missing(name, *arguments, **keywords, &block)
-      return told(:map, [block.call(Mapped.new)]).public_send(name, &:itself) if block
-
-      told(name, arguments, keywords)
+      block ? told(*Chain::EACH).public_send(name, *arguments, &block) : told(name, arguments, keywords)
     end
 
     private
 
-    def told(name, arguments, keywords = {})
+    def told(name, arguments, keywords, _safe = nil)
       found = @nodes.fetch([name, arguments, keywords]) { ::Kernel.raise(DoesNotFit) }
       ::Hash === found ? Told.new(found, @answers) : @answers.fetch(found)
     end

@@ -10,7 +10,7 @@ module Pipeloader
   class Obstacle
     PARAMETERS = %i[req opt rest key keyreq keyrest block].freeze
     MEMO = "without a memo it may be compiled"
-    BLOCK = "with a method's name in place of the block, as `map(&:name)`, it may be compiled"
+    BLOCK = "one that only computes may be compiled, where `map`, `sum`, `select { … }.size` and the like make a value of it"
     CONSTANT = "a literal that is frozen, with all in it, would be compiled"
     OBJECT = "only what is asked of `object` by its methods may be compiled"
     SUPER = "without `super` it may be compiled"
@@ -91,7 +91,8 @@ module Pipeloader
         in [[:getinstancevariable | :setinstancevariable, name, *] => step, *] then ["keeps #{name}: #{MEMO}", step]
         in [[:invokesuper, *] => step, *] then ["calls `super`: #{SUPER}", step]
         in [[:putobject, Symbol], [_, { mid: }, nil] => step, *] then ["calls `#{mid}`", step]
-        in [[_, { mid: }, Array] => step, *] then ["gives `#{mid}` a block: #{BLOCK}", step]
+        in [[:block | :given, _, { mid: }] => step, *] then [of_block(mid), step]
+        in [[_, { mid: }, Array] => step, *] then [of_block(mid), step]
         in [[:opt_getconstant_path, path] => step, *]
           ["asks the constant `#{path.join("::").delete_prefix("::")}`: #{CONSTANT}", step]
         in [[*] => step, *] then [of_step(step), step]
@@ -100,6 +101,7 @@ module Pipeloader
         end
       end
 
+      def of_block(name) = "gives `#{name}` a block: #{BLOCK}"
       def of_reader(name) = "asks `#{name}` for something that isn't known"
 
       def of_step(step)
