@@ -33,6 +33,9 @@ class AskedAssociationsTest < PlanTest
     def weight = score.to_i * id
     def part = 100 / (score.to_i - 3)
     scope :high, ->(least = 3) { where("score >= ?", least) }
+    LEAST = Struct.new(:score).new(2)
+    scope :now, -> { where(score: LEAST.score..) }
+    scope :reading, -> { where("score > ?", average(:score)) }
     def self.of_its_own = where(score: 1)
   end
 
@@ -165,6 +168,93 @@ class AskedAssociationsTest < PlanTest
     field :low_two, [remark]
     def low_two = object.busy.where(score: ..3).limit(2)
     field :changed, [remark]
+  end
+
+  # What is merged is asked of a model, once for all.
+  AskedRemark = Remark
+  MERGED = {
+    merged: ["object.comments.merge(AskedRemark.high)", true],
+    merged_scope: ["object.comments.merge(AskedRemark.high(4).where(id: 1..)).order(:id)", true],
+    merged_where: ["object.comments.merge(AskedRemark.where(score: 1))", true],
+    merged_not: ["object.every.merge(AskedRemark.where.not(score: 1).order(:id)).limit(2)", true],
+    merged_all: ["object.comments.merge(AskedRemark.all.where('score > ?', 1))", true],
+    merged_others: ["object.comments.joins(:commenter).merge(::User.where.not(name: nil))", :any],
+    merged_owner: ["object.every.merge(AskedRemark.where(post_id: 3)).order(:id)", :any],
+    merged_limit: ["object.comments.merge(AskedRemark.order(score: :desc).limit(1))", :any],
+    merged_current: ["object.comments.merge(AskedRemark.now)", true],
+    merged_none: ["object.comments.merge(AskedRemark.none)", :any],
+    merged_group: ["object.comments.merge(AskedRemark.select(:id).group(:id))", :any],
+    merged_reading: ["object.comments.merge(AskedRemark.reading)", :any],
+    merged_class_method: ["object.comments.merge(AskedRemark.of_its_own)", :any],
+    merged_nothing: ["object.comments.merge(AskedRemark)", :any],
+    merged_hash: ["object.comments.merge(limit: 1)", :any],
+    merged_unscoped: ["object.comments.merge(AskedRemark.unscoped.where(score: 1))", :any],
+    merged_of_several: ["object.comments.merge(Remark.high)", false], # PageTest has one, too
+    merged_twice: ["object.comments.merge(AskedRemark.where(score: 1)).merge(AskedRemark.where(score: 3))", true],
+    merged_or: ["object.comments.merge(AskedRemark.where(score: 1).or(AskedRemark.where(score: 3)))", :any],
+    merged_unknown: ["object.comments.merge(Missing.where(score: 1))", :any],
+    merged_other_model: ["object.comments.merge(::User.where(id: 1))", :any],
+    merged_within: ["object.comments.merge(AskedRemark.where(score: 1..).merge(AskedRemark.high))", true],
+    merged_within_unknown: ["object.comments.merge(AskedRemark.where(score: 1..).merge(AskedRemark.of_its_own))", false],
+    given_a_scope_in_a_hash: ["object.comments.where({ id: AskedRemark.where(score: 1).select(:id) }).merge(AskedRemark.high)", false],
+    given_a_scope_in_an_array: ["object.comments.where({ id: [AskedRemark.find(1)] }).merge(AskedRemark.high)", false],
+    given_a_scope: ["object.comments.where(id: AskedRemark.where(score: 1).select(:id))", :any]
+  }.freeze
+
+  MergedRemark = Class.new(Schemas::Base) { graphql_name "MergedRemark"; field :id, GraphQL::Types::ID; field :score, Integer }
+
+  MergedType = type("MergedStory") do
+    field :id, Integer
+    MERGED.each do |name, (code, _)|
+      field name, [MergedRemark]
+      class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
+      field :"#{name}_count", Integer
+      class_eval("def #{name}_count = (#{code}).count", __FILE__, __LINE__)
+    end
+    field :merged_given, [MergedRemark] do
+      argument :score, Integer
+    end
+    def merged_given(score:) = object.comments.merge(AskedRemark.where(score: score))
+    field :merged_viewer, [MergedRemark]
+    def merged_viewer = object.comments.merge(AskedRemark.where(score: context[:score]))
+  end
+
+  def merging = @merging ||= schemas({ stories: [[MergedType], -> { Story.order(:id) }] })
+
+  MERGED.each do |name, (_, planned)|
+    define_method(:"test_#{name}") do
+      key = name.to_s.camelize(:lower)
+      ["{ stories { id #{key} { id score } } }", "{ stories { #{key}Count } }"].each do |query|
+        [2, 4].each do |least|
+          Remark::LEAST.score = least
+          answers = merging.map { |schema| text_of(outcome { schema.execute(query).to_h }) }
+          assert_equal(*answers)
+          sent = WireCounter.events("burst.pipeloader") { assert_equal answers.first, text_of(outcome { merging.last.execute(query).to_h }) }
+          assert_equal planned, sent.sum { |burst| burst[:reads].size } == 2, query unless planned == :any
+        end
+      end
+    ensure
+      Remark::LEAST.score = 2
+    end
+  end
+
+  def test_merged_arguments
+    ["{ stories { mergedGiven(score: 1) { id } } }", "{ stories { mergedViewer { id score } } }", "{ stories { mergedGiven(score: 3) { id } mergedViewer { id score } } }"].each do |query|
+      3.times { assert_equal(*merging.map { |schema| text_of(schema.execute(query, context: { score: 3 }).to_h) }) }
+    end
+    sent = WireCounter.events("burst.pipeloader") { merging.last.execute("{ stories { mergedGiven(score: 1) { id } } }") }
+    assert_equal [1, 1], sent.map { |burst| burst[:reads].size }
+  end
+
+  # In a block around the query, ActiveRecord adds that to what is asked of the model.
+  def test_merged_within_a_scope
+    query = "{ stories { id merged { id } mergedCount } }"
+    outer = merging.map { |schema| text_of(schema.execute(query).to_h) }
+    within = merging.map { |schema| Remark.where(id: ..5).scoping { text_of(schema.execute(query).to_h) } }
+    assert_equal(*outer)
+    assert_equal(*within)
+    refute_equal outer.first, within.first
+    assert_equal outer.first, text_of(merging.last.execute(query).to_h)
   end
 
   def pair

@@ -5,8 +5,12 @@ module Pipeloader
   # `object.comments.first`.
   class ChainLookup < Lookup
     # Methods that may be called on an association before anything is read, besides those that a model declares by `scope`.
-    QUERIES = %i[where rewhere not order reorder limit offset distinct joins left_joins left_outer_joins].freeze
-    JOINS = %i[joins left_joins left_outer_joins].freeze
+    QUERIES = %i[where rewhere not order reorder limit offset distinct joins left_joins left_outer_joins
+                 merge].freeze
+    # Of a model's, and what merges them.
+    MERGED = [*QUERIES, :all].freeze
+    MERGING = %i[merge merge! spawn].freeze
+    CHANGING = %i[joins left_joins left_outer_joins merge].freeze
     # Clauses that come of them. Others change what becomes of the rows, or when they are asked for.
     CLAUSES = %i[where order reordering limit offset distinct unscope references joins left_outer_joins].freeze
     # {method that asks for one record => how many arguments it may have}
@@ -18,7 +22,7 @@ module Pipeloader
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :JOINS, :CLAUSES, :SINGLE, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :MERGED, :MERGING, :CHANGING, :CLAUSES, :SINGLE, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # True if +chain+ ends with a question for one record.
     def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
@@ -64,7 +68,8 @@ module Pipeloader
     def known?
       called = [*@queries, @last].compact.map(&:name) - [:not]
       types = Provenance.association_types(@model)
-      @queries.all? { |call| query?(call.name) } && types.product(called).all? { |type, name| type.method_defined?(name) } &&
+      @queries.all? { |call| query?(call.name) } && merged_known?(@queries) &&
+        types.product(called).all? { |type, name| type.method_defined?(name) } &&
         Provenance.active_record_alone_in?(types, called + inside) &&
         Provenance.active_record_alone_in?([ActiveRecord::QueryMethods::WhereChain], %i[not])
     end
@@ -75,13 +80,25 @@ module Pipeloader
     def inside = @last ? INSIDE : []
 
     # One that is declared by `scope`.
-    def scope?(name) = @model.respond_to?(name) && @model.method(name).source_location&.first == SCOPES
+    def scope?(name, model = @model) = model.respond_to?(name) && model.method(name).source_location&.first == SCOPES
+
+    def merged_known?(calls) = calls.flat_map(&:arguments).grep(Chain::Scope).all? { |scope| scope_known?(scope) }
+
+    # As #known?, of what is to be merged: it is asked of a model, and then of relations.
+    def scope_known?(scope)
+      names, relation = scope.calls.map(&:name), scope.model.relation_delegate_class(ActiveRecord::Relation)
+      called = names - %i[not all]
+      called.any? && merged_known?(scope.calls) && names.all? { |name| MERGED.include?(name) || scope?(name, scope.model) } &&
+        called.all? { |name| relation.method_defined?(name) } &&
+        Provenance.active_record_alone_in?([relation], called + MERGING) &&
+        [*called, :all].all? { |name| Provenance.active_record_alone?(scope.model.method(name)) }
+    end
 
     # True if what it calls may say something else the next time: scopes do, and those of what is joined.
     def changing?
       return @changing if defined?(@changing)
 
-      @changing = @queries.any? { |call| !queries.include?(call.name) || JOINS.include?(call.name) }
+      @changing = @queries.any? { |call| !queries.include?(call.name) || CHANGING.include?(call.name) }
     end
 
     # A scope may look at the relation that it is called on, so this is the one that the statement is made of.

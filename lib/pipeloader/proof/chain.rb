@@ -9,7 +9,14 @@ module Pipeloader
     # safe: of `&.`: nil, with all behind it, where a record that is passed isn't there. A relation always is
     Call = Struct.new(:name, :arguments, :keywords, :safe) do
       def alone? = arguments.empty? && keywords.empty?
-      def on(receiver) = receiver.public_send(name, *arguments, **keywords)
+      def with(given) = Call.new(name, *values.drop(1).map { |value| Chain.frozen(value, given) })
+      def on(receiver) = receiver.public_send(name, *arguments.map { |it| Scope === it ? it.relation : it }, **keywords)
+    end
+
+    # What is asked of a model, to be merged: `Comment.published.where(score: 1)`.
+    Scope = Struct.new(:model, :calls) do
+      def relation = calls.inject(model) { |it, call| call.on(it) }
+      def with(given) = Scope.new(model, calls.map { |call| call.with(given) })
     end
 
     # Stands for an argument of the resolver method's, or for a ContextValue.
@@ -76,13 +83,14 @@ module Pipeloader
       given = parameters.to_h { |name, default| [name, arguments.fetch(name, default)] }
       raise DoesNotFit if given.value?(REQUIRED)
 
-      Chain.new(calls.map { |call| Call.new(call.name, *call.values.drop(1).map { |value| Chain.frozen(value, given) }) }, {})
+      Chain.new(calls.map { |call| call.with(given) }, {})
     end
 
     # What a scope writes to: each object's is its own where graphql-ruby runs the method, and here there is one for all.
     def self.frozen(value, given = {})
       case value
       when Parameter then given.fetch(value.name)
+      when Scope then value.with(given)
       when Array then value.map { |item| frozen(item, given) }.freeze
       when Hash then value.to_h { |key, item| [frozen(key, given), frozen(item, given)] }.freeze
       when String then value.frozen? ? value : value.dup.freeze
@@ -96,6 +104,7 @@ module Pipeloader
     def context?(given)
       case given
       when Parameter then !given.name.is_a?(Symbol)
+      when Scope then context?(given.calls.map(&:to_a))
       when Array then given.any? { |it| context?(it) }
       when Hash then given.any? { |pair| context?(pair) }
       else false

@@ -66,6 +66,18 @@ module Pipeloader
         end
       end
 
+      # @param steps [Array<Array, Symbol>] as for #fold, of code that isn't run
+      # @return [Array<Array, Symbol>] the same, with [:model, Class] in place of a model's constant, where one is merged
+      def models(steps)
+        return steps unless steps.any? { |step| Array(step).grep(Hash).any? { |call| call[:mid] == :merge } }
+
+        steps.map do |step|
+          path, = Bytecode.constants([step])
+          value = path && everywhere(path)
+          Class === value && value < ActiveRecord::Base ? [:model, value] : step
+        end
+      end
+
       private
 
       # That it is a literal where the method seems to stand is looked at first: for the other question the whole heap is walked.

@@ -18,7 +18,7 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object)) && !counted?
 
         instructions = Bytecode.of(type.instance_method(name)) or return
-        steps = ContextValue.fold(instructions.steps, type)
+        steps = ContextValue.fold(ConstantNames.models(instructions.steps), type)
         contexts = ContextValue.all(steps).to_h { |value| [value, Chain::REQUIRED] }
         calls = asked(steps, instructions)
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
@@ -31,7 +31,7 @@ module Pipeloader
         return if !Provenance.heirs_have?(model, name) || counted?
 
         instructions = Bytecode.of(model.instance_method(name), []) or return
-        case instructions.steps
+        case ConstantNames.models(instructions.steps)
         in [[:putself], [:opt_send_without_block, { mid: reader, orig_argc: 0 } => call], *steps, [:leave]]
           calls = calls_of(steps, [Chain::Call.new(reader, [], {})], nil) if Bytecode.on_self?(call)
           Chain.new(calls, {}) if calls
@@ -66,6 +66,7 @@ module Pipeloader
         in [:putobject_INT2FIX_0_] then stack.push(0)
         in [:putobject_INT2FIX_1_] then stack.push(1)
         in [:getlocal_WC_0, place] then (name = instructions&.parameter(place)) && stack.push(Chain::Parameter.new(name))
+        in [:model, model] then stack.push(Chain::Scope.new(model, []))
         in [:context_value, value] then stack.push(Chain::Parameter.new(value)) if instructions
         in [:newarray, size] if stack.size >= size then stack.push(stack.pop(size))
         in [:newhash, size] if stack.size >= size then stack.push(stack.pop(size).each_slice(2).to_h)
@@ -116,12 +117,30 @@ module Pipeloader
       # @param calls [Array<Chain::Call>] that come before
       def calls_of(steps, calls, instructions) = (calls if left(steps, calls, instructions).empty? && calls.any?)
 
-      # Everything on the stack must be its argument; otherwise the call isn't the chain's.
+      # Everything on the stack must be its argument; otherwise the call isn't the chain's, but may be a scope's.
       def call(name, size, keywords, stack, calls)
-        return unless stack.size == size + keywords.size
+        scope = stack[-size - keywords.size - 1] if stack.size > size + keywords.size
+        return unless scope.nil? ? stack.size == size + keywords.size : Chain::Scope === scope
 
         named = keywords.zip(stack.pop(keywords.size)).to_h
-        calls.push(Chain::Call.new(name, stack.pop(size), named))
+        call = Chain::Call.new(name, stack.pop(size), named)
+        return unless merges?(call)
+
+        scope ? stack.push(Chain::Scope.new(scope.model, [*stack.pop.calls, call])) : calls.push(call)
+      end
+
+      # True if a scope is all that is merged, and is given to nothing else.
+      def merges?(call)
+        return scopes([call.arguments, call.keywords]).none? unless call.name == :merge
+
+        call.arguments.one? && Chain::Scope === call.arguments.first && call.keywords.empty?
+      end
+
+      def scopes(value)
+        case value
+        when Array, Hash then value.to_a.flat_map { |it| scopes(it) }
+        else [value].grep(Chain::Scope)
+        end
       end
     end
   end

@@ -152,7 +152,10 @@ module Fuzz
         t.field("sum_#{int(1..9999)}", "Integer", body: pick([
           "#{first}.count + #{second}.size", "#{first}.exists? ? #{second}.count : 0", "#{first}.none? && #{second}.none? ? 0 : 1", "#{integer(m, "object", 1)}.to_i - #{first}.count",
           "#{first}.map(&:#{key}).sum", "#{first}.map(&:#{leaf(target)}).compact.size + #{second}.count", "#{first}.sum(:#{key}) - (#{second}.maximum(:id) || 0)", "#{first}.ids.size",
-          "#{first}.sum(&:#{key})", "#{first}.count(&:#{leaf(target)})", "#{first}.any?(&:#{leaf(target)}) ? #{second}.count : 0", "#{first}.filter_map(&:#{leaf(target)}).size"
+          "#{first}.sum(&:#{key})", "#{first}.count(&:#{leaf(target)})", "#{first}.any?(&:#{leaf(target)}) ? #{second}.count : 0", "#{first}.filter_map(&:#{leaf(target)}).size",
+          "#{first}.select { |it| #{boolean(target, "it", 0)} }.size + #{second}.count", "#{first}.find { |it| #{boolean(target, "it", 0)} }&.#{key}.to_s.size",
+          "#{first}.sort_by { |it| [#{string(target, "it", 0)}.to_s, it.#{target.key.first}] }.first(2).sum { |it| #{integer(target, "it", 0)} }",
+          "#{first}.max_by { |it| [#{integer(target, "it", 0)}, it.#{target.key.first}] }&.#{leaf(target)}.to_s.size", "#{first}.merge(#{target.name}.where(#{condition(target)})).count"
         ].reject { |it| it.include?(":id)") && second != first }))
       end
     end
