@@ -75,7 +75,8 @@ module Pipeloader
       owner = reflection.active_record
       same = inverse.belongs_to? && !inverse.polymorphic? && !inverse.has_scope? && inverse.klass.equal?(owner) &&
              inverse.foreign_key == reflection.foreign_key && inverse.join_primary_key == reflection.join_foreign_key &&
-             owner.default_scopes.empty? && !owner.respond_to?(:default_scope)
+             owner.default_scopes.empty? && !owner.respond_to?(:default_scope) &&
+             (Array(owner.primary_key) - Array(reflection.join_foreign_key)).empty?
       "`#{inverse.name}` may be another #{owner.name} than `#{reflection.name}` came from" unless same
     end
   end
