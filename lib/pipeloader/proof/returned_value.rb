@@ -93,13 +93,13 @@ module Pipeloader
         relation.proxy_association.target.dup
       end
 
-      # True if its records are those in the database, and nobody can tell when they are read.
+      # True if its records are those in the database, found by its scope, and nobody can tell when they are read.
       def readable_association?(association)
         owner = association.owner
         reflection = association.reflection
         !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? &&
           !reflection.strict_loading? && reflection.extensions.empty? && !reflection.options[:disable_joins] &&
-          !PlainModel.counted?(reflection)
+          !PlainModel.counted?(reflection) && keyed?(owner, reflection)
       end
 
       # True if nothing of an association's is in memory, though somebody may have asked it something.
@@ -149,6 +149,9 @@ module Pipeloader
 
       # Some are made for each request.
       def named?(type) = !NAME.bind_call(type).nil?
+
+      # True if no part of the owner's key is nil: ActiveRecord may not find then what its scope says, whose key IS NULL.
+      def keyed?(owner, reflection) = reflection.chain.last.join_id_for(owner).none?(&:nil?)
 
       # Of that module alone.
       def methods(owner) = owner.instance_methods(false) + owner.private_instance_methods(false)
