@@ -258,6 +258,13 @@ module Pipeloader
       def work_out(values, _arguments, _context) = values.first
     end
 
+    # The `id` of a record whose key has several columns.
+    class OfKey < Formula
+      private
+
+      def work_out(values, _arguments, _context) = values
+    end
+
     # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes and associations.
     class OfModel < Formula
       def self.of_context? = false

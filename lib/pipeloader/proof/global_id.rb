@@ -19,7 +19,7 @@ module Pipeloader
       # @param model [Class] of records
       # @return [GlobalId, nil] nil where it may be anything else
       def of(type, model, schema)
-        return unless hosts?(type) && model.primary_key.is_a?(String) && model.method(:name).owner.equal?(Module)
+        return unless hosts?(type) && model.primary_key && model.method(:name).owner.equal?(Module)
 
         method = schema.method(:id_from_object)
         instructions = Bytecode.of(method.unbind, PARAMETERS) if method.parameters.size == 3
@@ -82,8 +82,9 @@ module Pipeloader
     end
 
     def initialize(type, model)
-      super(model, nil, [%i[id]], {}, [])
-      of_columns([model.primary_key])
+      super(model, nil, [], {}, [])
+      of_columns(Array(model.primary_key))
+      @readers = PlainModel.of(model).key_readers
       @type = type
     end
 

@@ -174,12 +174,25 @@ module Pipeloader
     def formula(name)
       known(@formulas, name) do
         formula = Formula.of_model(@model, name, method(:leads)) { |reader| column_of(reader) }
-        formula ||= Delegate.of_model(@model, name) || predicate(name)
+        formula ||= Delegate.of_model(@model, name) || predicate(name) || composite_id(name)
         formula if formula&.parameters&.empty?
       end
     end
 
+    # @return [Array<Symbol>] by what name each column of the primary key can be read
+    def key_readers
+      composite = @model.composite_primary_key?
+      Array(@model.primary_key).map { |column| composite && column == "id" ? :id_value : column.to_sym }
+    end
+
     private
+
+    # The `id` of records whose primary key is several columns: an Array.
+    def composite_id(name)
+      return unless name == :id && @model.composite_primary_key? && reader(name).columns?
+
+      Formula::OfKey.new(@model, @model.instance_method(name), key_readers.map { |it| [it] }, {}, [])
+    end
 
     def predicate(name)
       asked = name.end_with?("?") && @model.public_method_defined?(name) && column_of(name)
@@ -259,9 +272,16 @@ module Pipeloader
       return attribute(model, name.to_s) if Provenance.attributes?(model, name)
 
       owner = model.instance_method(name).owner
-      return Footprint.columns(Array(model.primary_key)) if name == :id && owner.equal?(ActiveRecord::AttributeMethods::PrimaryKey)
+      return Footprint.columns(Array(model.primary_key)) if name == :id && id?(model, owner)
 
       association(model, name) || Footprint.opaque("`#{name}` is defined by #{owner}")
+    end
+
+    # True if the +owner+'s `id` is the value of the +model+'s key, or the values.
+    def id?(model, owner)
+      return owner.equal?(ActiveRecord::AttributeMethods::PrimaryKey) unless model.composite_primary_key?
+
+      owner.equal?(ActiveRecord::AttributeMethods::CompositePrimaryKey) && model.primary_key.many?
     end
 
     # `title?`, `title_was` and the like are generated, too.
