@@ -29,7 +29,7 @@ module Pipeloader
     # @return [Array<Frame>] for each, with a row for each owner, or an error
     def below(wanted)
       alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # one association under several names
-      roots = alike.transform_values { |some| Frame.of(Plan.new(nil, some.map(&:first)), some.first.last.zip, coerced: true) }
+      roots = alike.transform_values { |some| root_of(*some.transpose) }
       roots.each_value { |root| root.plan.check(@context) }
       read(roots.values)
       wanted.map { |link, keys| roots[[link.lookup, link.plan, keys]] }
@@ -38,13 +38,20 @@ module Pipeloader
     # @param associations [Array<ActiveRecord::Associations::Association>] of several owners
     # @return [Array<Array<Hash>, nil>] for each owner; nil where something doesn't fit
     def associations(link, associations)
-      key = associations.first.reflection.chain.last.join_foreign_key
-      root = sound(below([[link, associations.map { |it| it.owner._read_attribute(key) }]]).first)
+      key = link.lookup.owners_key
+      root = sound(below([[link, associations.map { |it| key.of(it.owner) }]]).first)
       link.check(@context)
       root.rows.map { |row| fitting { link.build(row, root, @context) } }
     end
 
     private
+
+    # @param links [Array<Link>] of the same rows
+    # @param keys [Array<Array>] of the owners, for each link
+    # @return [Frame] of owners that have just these
+    def root_of(links, keys)
+      Frame.of(Plan.new(nil, links), links.first.lookup.owners_key.rows(keys.first), coerced: true)
+    end
 
     # Reads all that is below.
     #

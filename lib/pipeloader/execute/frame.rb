@@ -33,6 +33,7 @@ module Pipeloader
     def initialize(plan, link, owners, coerced: false, range: nil, counts: nil)
       @plan = plan
       @link = link
+      @index = link&.index
       @owners = owners
       @root = owners ? owners.root : self
       @coerced = coerced
@@ -87,8 +88,9 @@ module Pipeloader
     # @return [Hash{Object => Array<Array>}] the rows of each owner that has any
     attr_reader :by_key
 
-    # @return [Array<Array>] the rows of one owner
-    def of(key) = @by_key.fetch(key, NONE)
+    # @param owner [Array] a row
+    # @return [Array<Array>] the rows of this owner
+    def of(owner) = @by_key.fetch(@index.of(owner), NONE)
 
     protected
 

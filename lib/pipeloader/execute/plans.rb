@@ -200,7 +200,7 @@ module Pipeloader
       return unless (plan = at(TypeWrappers.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.of(reflection, plan.projection)
-      link = Link.new(nil, nil, reflection, lookup, 0, plan, nullable: false)
+      link = Link.new(nil, nil, reflection, lookup, lookup.owners_key.index, plan, nullable: false)
       link if lookup.narrows? && !link.leads_back?
     end
 

@@ -66,7 +66,7 @@ module Pipeloader
 
     # True if what has been read for +reader+ is what +association+ would read now.
     def answers?(association, reader, fiber)
-      association.owner._read_attribute(@preload.lookup.owners_key) == reader.key && association.pipeloader_read(fiber) == @asked
+      @preload.lookup.owners_key.of(association.owner) == reader.key && association.pipeloader_read(fiber) == @asked
     end
   end
 end

@@ -23,7 +23,7 @@ module Pipeloader
     def initialize(forecasts, reflection = nil, depth = 0)
       @forecasts = forecasts
       @reflection = reflection
-      @key = reflection&.chain&.last&.join_foreign_key
+      @keys = Array(reflection&.chain&.last&.join_foreign_key)
       @depth = depth
       @below = {}.compare_by_identity # {reflection => Forecast}
       @questions = Questions.new
@@ -54,8 +54,8 @@ module Pipeloader
 
     # True if +record+ could ask for the association: it has it, and a key to find others by.
     def concerns?(record)
-      record.class._reflect_on_association(@reflection.name).equal?(@reflection) && !@key.is_a?(Array) &&
-        !RecordAttributes.of(record)[@key].value.nil?
+      record.class._reflect_on_association(@reflection.name).equal?(@reflection) &&
+        @keys.none? { |name| RecordAttributes.of(record)[name].value.nil? }
     end
 
     # The records that an association brings go on to the place of another +forecast+, if any.

@@ -51,7 +51,7 @@ module Pipeloader
     # True if it can be asked for, as far as that can be known without arguments.
     def narrows?
       return false unless known?
-      return fits?(relation_with(ActiveRecord::StatementCache::Substitute.new)) unless @chain.parameters.empty?
+      return fits?(relation_with(substitutes)) unless @chain.parameters.empty?
 
       @model.with_connection { |connection| !statement(connection).nil? }
     end
@@ -113,7 +113,7 @@ module Pipeloader
       known, base = @base
       return base if known.eql?(said)
 
-      base = relation_with(ActiveRecord::StatementCache::Substitute.new)
+      base = relation_with(substitutes)
       @base = [said, base].freeze
       base
     end

@@ -13,24 +13,12 @@ module Pipeloader
   #
   # Limits: what #objection says.
   class Lookup
-    # {SQL type of a key => what the server is told}
-    TYPES = { "smallint" => "bigint", "integer" => "bigint", "bigint" => "bigint", "uuid" => "uuid",
-              "text" => "text", "character varying" => "text" }.freeze
-    # {… => types of attributes that leave it as it is}
-    ATTRIBUTES = {
-      "bigint" => [ActiveModel::Type::Integer, ActiveModel::Type::BigInteger],
-      "uuid" => [ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid],
-      "text" => [ActiveModel::Type::String, ActiveRecord::Type::Text]
-    }.freeze
-    # Of these, what is equal here is equal there.
-    COMPARABLE = %w[bigint uuid].freeze
     # Literals that the server turns into a time when the statement is prepared, and not when it is run.
     CLOCK = /'[^']*\b(?:now|today|tomorrow|yesterday)\b/i
-    ENCODER = PG::TextEncoder::Array.new
     TEXT = ActiveModel::Type::String.new
-    private_constant :COMPARABLE, :CLOCK, :ATTRIBUTES, :TYPES, :ENCODER, :TEXT
+    private_constant :CLOCK, :TEXT
 
-    # What the parameter is called that has the keys.
+    # What the parameters are called that have the keys.
     KEYS = "keys"
 
     # Keys that one statement asks for.
@@ -60,7 +48,7 @@ module Pipeloader
         return "#{name} is strict-loading" if reflection.strict_loading?
         return "#{name} has extensions" if reflection.extensions.any?
 
-        "#{name} has no key of a type that is known" unless key_type(reflection)
+        "#{name} has no key of a type that is known" unless OwnersKey.of(reflection)
       end
 
       # One for all documents, as it keeps its statement. The association itself keeps it, as reloaded code has others.
@@ -73,22 +61,6 @@ module Pipeloader
         known = its[self]
         known&.current? ? known : its[self] = new(reflection, projection)
       end
-
-      # @return [String, nil] what the server is told of the owner's key, and of what it is compared with
-      def key_type(reflection)
-        last = reflection.chain.last
-        types = [type(reflection.active_record, last.join_foreign_key), type(last.klass, last.join_primary_key)].uniq
-        types.first if types.size == 1
-      end
-
-      private
-
-      def type(model, column)
-        return if column.is_a?(Array)
-
-        type = TYPES[model.columns_hash[column.to_s]&.sql_type&.sub(/\(\d+\)\z/, "")]
-        type if type && ATTRIBUTES.fetch(type).include?(model.attribute_types[column.to_s].class)
-      end
     end
 
     #: (ActiveRecord::Reflection::AbstractReflection, Projection) -> void
@@ -96,15 +68,15 @@ module Pipeloader
       @reflection = reflection
       @projection = projection
       @model = projection.model
-      @type = Lookup.key_type(reflection)
+      @owners_key = OwnersKey.of(reflection)
       @kept = Bounded.new(KEPT) # {hash of what scopes say => [that, Asked]}
     end
 
-    # True if its keys are of the type that they were of.
-    def current? = @type == Lookup.key_type(@reflection)
+    # True if its keys are of the types that they were of.
+    def current? = @owners_key&.types == OwnersKey.of(@reflection)&.types
 
     # True if the association brings what is looked up. If its scopes say something else one day, it raises DoesNotFit.
-    def narrows? = @narrows ||= !arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new)).nil?
+    def narrows? = @narrows ||= !arel_of(relation_with(substitutes)).nil?
 
     # @return [Lookup] itself, with the arguments that a query gives, if it has any
     def for(_context) = self
@@ -121,11 +93,17 @@ module Pipeloader
     # @return [Projection] of its rows
     attr_reader :projection
 
-    # @return [String] the attribute by which an owner's rows are found
-    def owners_key = @owners_key ||= @reflection.chain.last.join_foreign_key.to_s.freeze
+    # @return [OwnersKey] by which an owner's rows are found
+    attr_reader :owners_key
 
-    # True if an owner without a key has no rows. Otherwise ActiveRecord may ask for those whose key IS NULL.
-    def belongs_to? = (@reflection.through_reflection || @reflection).belongs_to?
+    # True if an owner without a key has no rows. Otherwise ActiveRecord may ask for those whose key IS NULL, also where an
+    # association goes through a `belongs_to`.
+    def needs_key?
+      return @needs_key unless @needs_key.nil?
+
+      through = @reflection.through_reflection
+      @needs_key = @reflection.belongs_to? || (!through.nil? && through.belongs_to? && @owners_key.never_null?(through.klass))
+    end
 
     # The rows of one asker, of those found for several. Askers only look at them.
     def own(found, _keys) = found
@@ -139,7 +117,7 @@ module Pipeloader
       keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some)) }
     end
 
-    # SQL whose first parameter is the keys, the other binds, whether it may be prepared, and where in a row the owner's key is.
+    # SQL whose first parameters are the keys, the other binds, whether it may be prepared, and where in a row the owner's key is.
     Asked = Struct.new(:sql, :binds, :preparable, :at) do
       # `where("score > ?", 3)` has values for binds.
       def constant? = binds.all? { |bind| VALUES.include?(bind.class) || AssociationRead.constant_type?(bind) }
@@ -151,16 +129,18 @@ module Pipeloader
 
     def read(statement, keys)
       @model.with_connection do |connection|
-        binds = [ActiveRecord::Relation::QueryAttribute.new(KEYS, ENCODER.encode(keys), TEXT), *statement.binds]
+        binds = @owners_key.encoded(keys).map { |some| ActiveRecord::Relation::QueryAttribute.new(KEYS, some, TEXT) }
+        binds.concat(statement.binds)
         preparable = connection.prepared_statements && statement.preparable
-        by_key(@model._query_by_sql(connection, statement.sql, binds, preparable: preparable, allow_retry: true), statement.at)
+        result = @model._query_by_sql(connection, statement.sql, binds, preparable: preparable, allow_retry: true)
+        @owners_key.by_key(by_key(result, statement.at), keys)
       end
     end
 
     # True if a statement may be prepared that ActiveRecord wouldn't prepare: it is the same text the next time.
     def prepares?(sql) = !CLOCK.match?(sql)
 
-    # @param index [Integer] where in a row the owner's key is
+    # @param index [Integer] where in a row it is told whose it is
     def by_key(result, index) = Rows.of(@model, result).group_by { |row| row[index] }
 
     # @return [Arel::SelectManager, nil] what is asked for; nil where +relation+ brings no whole rows of its table
@@ -168,11 +148,8 @@ module Pipeloader
 
     # True if an owner's key is all that is asked of a row, and there is one for each.
     def by_key?(said)
-      said.empty? && @reflection.chain.one? && @reflection.type.nil? && COMPARABLE.include?(@type) &&
-        key_column == @model.primary_key
+      said.empty? && @reflection.chain.one? && @reflection.type.nil? && @owners_key.compared_with?(@model.primary_key)
     end
-
-    def key_column = @reflection.chain.last.join_primary_key
 
     # The wording of the scopes now: they are blocks, and may say something else the next time.
     #
@@ -199,7 +176,7 @@ module Pipeloader
     rescue ActiveRecord::ActiveRecordError, DoesNotFit
       raise
     rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
-      raise Coercion.verdict(e) { [said(connection), arel_of(relation_with(ActiveRecord::StatementCache::Substitute.new))] }
+      raise Coercion.verdict(e) { [said(connection), arel_of(relation_with(substitutes))] }
     end
 
     # Scopes were asked again for the statement, and once more after it: one that says something else each time isn't kept.
@@ -209,27 +186,40 @@ module Pipeloader
 
     def for_keys(connection)
       sql, = compile(arel_of(@model.unscoped), connection)
-      key = "#{@model.quoted_table_name}.#{connection.quote_column_name(key_column)}"
-      Asked.new("#{sql} WHERE #{key} = ANY($1::#{@type}[])", [], true, @projection.columns.index(key_column))
+      column = @model.primary_key
+      key = "#{@model.quoted_table_name}.#{connection.quote_column_name(column)}"
+      Asked.new("#{sql} WHERE #{key} = ANY(#{@owners_key.arrays})", [], true, @projection.columns.index(column))
     end
 
     def for_each_key(connection)
-      arel = arel_of(relation_with(key = ActiveRecord::StatementCache::Substitute.new)) || raise(DoesNotFit)
+      arel = arel_of(relation_with(keys = substitutes)) || raise(DoesNotFit)
       sql, binds, preparable = compile(arel, connection)
       raise DoesNotFit if Shape.alone?(sql)
 
-      at, more = binds.each_index.select { |index| binds[index].respond_to?(:value) && binds[index].value.equal?(key) }
-      raise DoesNotFit if at.nil? || more # its scope has unscoped it, or asks for it besides
-
-      others = binds.reject.with_index { |_, index| index == at }.map { |bind| bind.is_a?(String) ? bind.dup.freeze : bind }
-      Asked.new(Shape.for_each_key(sql, at, "$1::#{@type}[]"), others, preparable || prepares?(sql), -1)
+      at = places_of(keys, binds)
+      others = binds.values_at(*binds.each_index.to_a - at).map { |bind| bind.is_a?(String) ? bind.dup.freeze : bind }
+      Asked.new(Shape.for_each_key(sql, at, @owners_key.arrays), others, preparable || prepares?(sql), -1)
     end
 
+    # @return [Array<Integer>] where among the +binds+ each part of the key is
+    # @raise [DoesNotFit] where a scope has unscoped it, or asks for it besides
+    def places_of(keys, binds)
+      keys.map do |key|
+        at, more = binds.each_index.select { |index| binds[index].respond_to?(:value) && binds[index].value.equal?(key) }
+        at && more.nil? ? at : raise(DoesNotFit)
+      end
+    end
+
+    # @return [Array<ActiveRecord::StatementCache::Substitute>] for each part of the key
+    def substitutes = @owners_key.columns.map { ActiveRecord::StatementCache::Substitute.new }
+
     # The association's, as it is read for an owner.
-    def relation_with(key)
+    #
+    # @param keys [Array] what is to be in the place of the owner's
+    def relation_with(keys)
       association = asked.association_class.new(owner, asked)
-      keys = [key]
-      relation = AssociationQuery.relation(association) { |value| keys.empty? ? value : keys.pop }
+      keys = keys.dup
+      relation = AssociationQuery.relation(association) { |value| keys.empty? ? value : keys.shift }
       everywhere = association.klass.global_current_scope
       everywhere ? relation.merge!(everywhere) : relation
     end

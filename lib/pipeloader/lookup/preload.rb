@@ -36,9 +36,9 @@ module Pipeloader
     # True if ActiveRecord is to find an owner's records itself: somebody else has asked for them since graphql-ruby came to the
     # field (and not: given it others), or those without an owner are meant.
     def leaves?(owner)
-      return !@lookup.belongs_to? if owner.key.nil?
+      return !@lookup.needs_key? if owner.key.nil?
 
-      owner.record.association_cached?(name) && owner.record._read_attribute(@lookup.owners_key) == owner.key
+      owner.record.association_cached?(name) && @lookup.owners_key.of(owner.record) == owner.key
     end
 
     # Loads it for those of +records+ that would each read it. A few records' reads are pipelined as they are.
@@ -61,7 +61,7 @@ module Pipeloader
     # @return [Array<Reader>] those of +records+ that would each read it, with the keys as they are now
     def readers(records, job)
       records.uniq(&:__id__).select { |record| unread?(record) }
-             .map { |record| Reader.new(record, name, job, record._read_attribute(@lookup.owners_key).dup) }
+             .map { |record| Reader.new(record, name, job, @lookup.owners_key.of(record)) }
     end
 
     # @return [Array(Lookup, Array, Asker)] with the keys of +owners+
@@ -81,9 +81,10 @@ module Pipeloader
     # True if it reads when it is asked for, and by what we know of it.
     def unread?(record)
       key = @lookup.owners_key
-      ReturnedValue.just?(record, record.class) && record.persisted? && !record.strict_loading? && record.has_attribute?(key) &&
+      ReturnedValue.just?(record, record.class) && record.persisted? && !record.strict_loading? &&
+        key.columns.all? { |column| record.has_attribute?(column) } &&
         record.class._reflect_on_association(name).equal?(@reflection) && # a subclass may have another
-        (@lookup.belongs_to? || !record._read_attribute(key).nil?) && for?(record) &&
+        (@lookup.needs_key? || !key.of(record).nil?) && for?(record) &&
         (!record.association_cached?(name) || untouched?(record.association(name)))
     end
 
@@ -101,7 +102,7 @@ module Pipeloader
     # Somebody may have changed its key.
     def take(owner)
       record = owner.record
-      record.association(name).pipeloader_load(owner.records) if record._read_attribute(@lookup.owners_key) == owner.key
+      record.association(name).pipeloader_load(owner.records) if @lookup.owners_key.of(record) == owner.key
     end
   end
 end

@@ -180,7 +180,7 @@ module Pipeloader
         reflection = association(type, field, model)
         lookup = preload(reflection)&.lookup if reflection
         plain = PlainField.of(type, field)
-        Selection::Part.new([lookup.owners_key], ->(key, _) { Preload.new(key, reflection, plain) }) if lookup
+        Selection::Part.new(lookup.owners_key.columns, ->(key, _) { Preload.new(key, reflection, plain) }) if lookup
       end
       Selection::Part.new(ahead.columns, ahead.entry, reason) if ahead
     end

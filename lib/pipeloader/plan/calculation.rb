@@ -23,6 +23,6 @@ module Pipeloader
     def build(row, frame, context) = @coercion.call(answer(row, frame), context)
 
     # @return what ActiveRecord would return, before the column's type makes it a value
-    def answer(row, frame) = @lookup.answer(frame.below(self).of(row[@index]))
+    def answer(row, frame) = @lookup.answer(frame.below(self).of(row))
   end
 end

@@ -95,7 +95,7 @@ module Pipeloader
       number = @below.size
       link = value(entry)
       @below << "b#{number} = #{frame}.below(#{link}); h#{number} = b#{number}.by_key"
-      found = "h#{number}[#{row}[#{entry.index}]]"
+      found = "h#{number}[#{entry.index.code(row)}]"
       its = hash(entry.plan, inner = "r#{number}", "b#{number}")
       return "(#{found} || []).map { |#{inner}| #{its} }" if entry.many?
 

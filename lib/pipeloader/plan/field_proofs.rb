@@ -105,8 +105,8 @@ module Pipeloader
       with_arguments(field, chain) do |given|
         lookup = CalculationLookup.new(reflection, projection, chain, given)
         coercion = Coercion.new(plain.field.type, lookup.value_type)
-        Selection::Part.new([lookup.owners_key], lambda do |key, columns|
-          Calculation.new(key, plain, reflection, lookup, columns.index(lookup.owners_key), plan, coercion)
+        Selection::Part.new(lookup.owners_key.columns, lambda do |key, columns|
+          Calculation.new(key, plain, reflection, lookup, lookup.owners_key.index(columns), plan, coercion)
         end).asking(chain.contexts)
       end
     end

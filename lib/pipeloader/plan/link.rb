@@ -9,7 +9,7 @@ module Pipeloader
 
     attr_reader :key, :plan, :name
 
-    # @return [Integer] where in its owner's row the key is
+    # @return [OwnersKey::Index, OwnersKey::Indexes] where in its owner's row the key is
     attr_reader :index
 
     # @return [Integer] its place among its plan's links, which it may have in common with others
@@ -18,7 +18,7 @@ module Pipeloader
     alias inspect to_s
 
     # @param key [String] in the response
-    # @param index [Integer] of the owner's key in its rows
+    # @param index [OwnersKey::Index, OwnersKey::Indexes] of the owner's key in its rows
     # @param nullable [Boolean] whether the field may be null, where there is none
     # @param plain [PlainField, nil] of the owner's type; nil where graphql-ruby itself has come to it
     def initialize(key, plain, reflection, lookup, index, plan, nullable:)
@@ -100,9 +100,9 @@ module Pipeloader
     # @return [Array] what is to be looked up for them
     def keys(rows)
       rows = rows.select { |row| @names.key?(row[@type]) } if @names
-      keys = rows.map { |row| row[@index] }
+      keys = @index.of_all(rows)
       keys.uniq!
-      raise DoesNotFit if keys.compact! && !@lookup.belongs_to?
+      raise DoesNotFit if keys.compact! && !@lookup.needs_key?
 
       keys
     end
@@ -110,7 +110,7 @@ module Pipeloader
     # @param frame [Frame] of the owner
     def build(row, frame, context)
       below = frame.below(self)
-      rows = below.of(row[@index])
+      rows = below.of(row)
       return @plan.list(rows, below, context) if @many
 
       rows.empty? ? nothing : @plan.build(rows.first, below, context)

@@ -34,8 +34,8 @@ module Pipeloader
 
       plain = PlainField.of(type, field)
       made ||= ->(key, _, index) { Link.new(key, plain, reflection, lookup, index, plan, nullable: !field.type.non_null?) }
-      entry = ->(key, columns) { made.call(key, columns, columns.index(lookup.owners_key)) }
-      Selection::Part.new([lookup.owners_key], entry, nil, plan.asks?).asking(lookup.contexts)
+      entry = ->(key, columns) { made.call(key, columns, lookup.owners_key.index(columns)) }
+      Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts)
     end
 
     def objection_to_link(type, field, reflection, many)

@@ -13,7 +13,7 @@ module Pipeloader
 
     def build(row, frame, context)
       below = frame.below(self)
-      @plan.list(below.of(row[@index]), below, context, (counts(row, frame) if @calculations.any?))
+      @plan.list(below.of(row), below, context, (counts(row, frame) if @calculations.any?))
     end
 
     private

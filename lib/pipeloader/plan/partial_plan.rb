@@ -72,7 +72,7 @@ module Pipeloader
     end
 
     # @return [Object] the record's own key, by which the association's records are found; raises DoesNotFit where it isn't known
-    def key(link, record) = Coercion.attribute(record, @columns[link.key].first)
+    def key(link, record) = link.lookup.owners_key.from { |column| Coercion.attribute(record, column) }
 
     # @param keys [Array<String>] in the order of the response
     # @return [Array<Array>] each with its Plan::Leaf, or the like, and the columns of that; nil for what is no leaf

@@ -73,7 +73,7 @@ module Pipeloader
     # @param frame [Frame] of the owner
     def build(row, frame, context)
       below = frame.below(self).of(row[@type]) if row[@type].present?
-      rows = below ? below.of(row[@index]) : NONE
+      rows = below ? below.of(row) : NONE
       return below.plan.build(rows.first, below, context) if rows.any?
 
       @nullable ? nil : raise(DoesNotFit)
@@ -96,7 +96,7 @@ module Pipeloader
       meet(name, :refused) unless lookup&.narrows?
       meet(name, :asks) if plan.asks? && !@asks
 
-      link = Link.new(@key, @plain, reflection, lookup, @index, plan, nullable: true)
+      link = Link.new(@key, @plain, reflection, lookup, OwnersKey::Index.new(@index), plan, nullable: true)
       link.confine(@type, { name => true })
       link
     end

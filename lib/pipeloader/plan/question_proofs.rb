@@ -9,7 +9,7 @@ module Pipeloader
     private
 
     # @param chains [Array<Chain>] of one association
-    # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Asked of its columns
+    # @return [Array(Array<String>, Proc), nil] the owner's key, and what makes Reach::Asked of its columns
     def questions(chains, model, plain)
       asked = chains.map { |chain| PlainModel.of(model).expanded(chain) }
       reflection = PlainModel.of(model).reflection(asked.first.reader)
@@ -19,7 +19,7 @@ module Pipeloader
       return if questions.include?(nil)
 
       key, nodes = questions.first.first, Told.nodes(chains)
-      [key, ->(columns) { Reach::Asked.new(nodes, questions.map { |_, made| made.call(columns.index(key)) }) }]
+      [key.columns, ->(columns) { Reach::Asked.new(nodes, questions.map { |_, made| made.call(key.index(columns)) }) }]
     end
 
     def question(reflection, chain, plain)
@@ -28,7 +28,7 @@ module Pipeloader
       values(reflection, chain, plain) || number(reflection, chain, plain)
     end
 
-    # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach::Number of its place
+    # @return [Array(OwnersKey, Proc), nil] the owner's key, and what makes a Reach::Number of its place
     def number(reflection, chain, plain)
       projection = Projection.of(reflection.klass, [])
       lookup = CalculationLookup.new(reflection, projection, chain, nil)
@@ -39,7 +39,7 @@ module Pipeloader
       [lookup.owners_key, number]
     end
 
-    # @return [Array(String, Proc), nil] the owner's key, and what makes Reach::Values of its place; nil where it isn't for a list
+    # @return [Array(OwnersKey, Proc), nil] as #number, of Reach::Values; nil where it isn't for a list
     def values(reflection, chain, plain)
       columns, made = listed(reflection, chain)
       projection = projection(reflection.klass, columns) if columns
@@ -48,7 +48,7 @@ module Pipeloader
       end
     end
 
-    # @return [Array(String, Proc), nil] as #values, what makes Reach::Records
+    # @return [Array(OwnersKey, Proc), nil] as #values, what makes Reach::Records
     def records(reflection, chain, plain)
       target = reflection.klass
       names, further = AskedOfRecord.split(chain.paths)

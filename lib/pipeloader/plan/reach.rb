@@ -80,7 +80,7 @@ module Pipeloader
       # @return [Array]
       def of(row, frame)
         below = frame.below(self)
-        below.of(row[@index]).map { |its| @answer.of(its, below) }
+        below.of(row).map { |its| @answer.of(its, below) }
       end
     end
 
@@ -99,7 +99,7 @@ module Pipeloader
     # @return [Struct, nil] nil for an owner that has none
     def thing(row, frame)
       below = frame.below(self)
-      found = below.of(row[@index]).first
+      found = below.of(row).first
       made(found, below) if found
     end
 
@@ -114,7 +114,7 @@ module Pipeloader
       # @return [Array<Struct>]
       def of(row, frame)
         below = frame.below(self)
-        below.of(row[@index]).map { |its| made(its, below) }
+        below.of(row).map { |its| made(its, below) }
       end
     end
   end

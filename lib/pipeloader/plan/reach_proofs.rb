@@ -75,7 +75,7 @@ module Pipeloader
       made = lambda do |columns|
         Reach::Readings.new(*[answers, reaches, questions].map { |some| some.map { |_, each| each.call(columns) } })
       end
-      [answers.flat_map(&:first) | reaches.map(&:first) | questions.map(&:first), made]
+      [[*answers, *reaches, *questions].flat_map(&:first).uniq, made]
     end
 
     # @return [Array(Array<String>, Proc), nil] what a reader reads, or a method that only computes, and what makes a Reach::Column
@@ -111,7 +111,7 @@ module Pipeloader
       enum ? Cast::Label.new(attribute, enum) : Cast::Truth.new(attribute)
     end
 
-    # @return [Array(String, Proc), nil] the owner's key, and what makes a Reach of its columns' places
+    # @return [Array(Array<String>, Proc), nil] the owner's key, and what makes a Reach of its columns
     def reach(name, asked, model, plain)
       reflection = reached(name, model) or return
       return if asked.key?(Formula::TESTED) && !testable?(reflection.klass)
@@ -126,9 +126,9 @@ module Pipeloader
       lookup = Lookup.of(reflection, projection)
       return unless narrows?(lookup) && reaching(projection, made) { |tried, _| objection_to_inverse(reflection, tried).nil? }
 
-      [lookup.owners_key, lambda do |owners|
+      [lookup.owners_key.columns, lambda do |owners|
         reaching(projection, made) do |plan, read|
-          Reach.new(plain, reflection, lookup, owners.index(lookup.owners_key), plan, names + further.keys, read)
+          Reach.new(plain, reflection, lookup, lookup.owners_key.index(owners), plan, names + further.keys, read)
         end
       end]
     end

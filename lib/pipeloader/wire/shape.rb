@@ -50,14 +50,18 @@ module Pipeloader
       # True if +sql+ can't be a part of another statement, or may not say what it seems to.
       def alone?(sql) = ALONE.match?(sql)
 
-      # +sql+ for each of many values of one parameter, which come as an array: the first parameter, the others behind it. Each
-      # row's last column is the value.
+      # +sql+ for each of many keys, whose parts come as arrays: the first parameters, the others behind them. Each row's last
+      # column is the key; where it has several parts, how many keys were up to this one.
       #
-      # @param at [Integer] which parameter, by index
-      # @param array [String] SQL of the values: "$1::bigint[]"
-      def for_each_key(sql, at, array)
-        alone = renumber(sql) { |index| index == at ? "pipeloader_keys.pipeloader_1" : "$#{index < at ? index + 2 : index + 1}" }
-        for_each(alone, array, ["pipeloader_1"], told_by: "pipeloader_1")
+      # @param at [Array<Integer>] which parameters are the key's, by index
+      # @param arrays [String] SQL of the values: "$1::bigint[]"
+      def for_each_key(sql, at, arrays)
+        names = (1..at.size).map { |number| "pipeloader_#{number}" }
+        alone = renumber(sql) do |index|
+          key = at.index(index)
+          key ? "pipeloader_keys.#{names[key]}" : "$#{index + 1 + at.count { |it| it > index }}"
+        end
+        at.one? ? for_each(alone, arrays, names, told_by: names.first) : for_each(alone, arrays, names)
       end
 
       # @param arrays [String] SQL of the values, an array for each of +names+
