@@ -145,6 +145,7 @@ module Fuzz
                 decimal: "Float", float: "Float", jsonb: "GraphQL::Types::JSON", bigint: "GraphQL::Types::BigInt", uuid: "String" }.freeze
 
     def plain_fields(type, m)
+      Fuzz.as("id of several columns") { type.field("whole_id", pick(%w[ID String [ID]]), options: ", method: :id") } if m.composite?
       Fuzz.as("id") { m.key.each { |key| type.field(key, pick(%w[ID Integer])) } unless m.columns.any? { |it| it.kind == :uuid && it.name == "id" } }
       m.columns.each do |column|
         next if column.name.end_with?("_type") || column.name == "type" || chance(0.1)

@@ -110,12 +110,13 @@ module Fuzz
         m = pick(models)
         way = pick(m.associations.select { |it| it.target && it.name !~ /\A(subject|entryable)/ })
         further = way && pick(way.target.associations.select { |it| it.target && !it.key.to_s.start_with?("entryable") })
-        next if further.nil? || way.target.composite? || further.target.composite?
+        next if further.nil?
 
         name = "#{further.name}_by_#{way.name}"
+        order = "order(#{further.target.order})"
         if way.many || further.many
-          m.associate(name, further.target, "has_many :#{name}, -> { distinct.order(:id) }, through: :#{way.name}, source: :#{further.name}", many: true, through: true) if chance(0.4) && !further.through && !way.through
-          m.associate(name, further.target, "has_many :#{name}, -> { order(:id) }, through: :#{way.name}, source: :#{further.name}", many: true, through: true)
+          m.associate(name, further.target, "has_many :#{name}, -> { distinct.#{order} }, through: :#{way.name}, source: :#{further.name}", many: true, through: true) if chance(0.4) && !further.through && !way.through
+          m.associate(name, further.target, "has_many :#{name}, -> { #{order} }, through: :#{way.name}, source: :#{further.name}", many: true, through: true)
         else
           m.associate(name, further.target, "has_one :#{name}, through: :#{way.name}, source: :#{further.name}", through: true)
         end
