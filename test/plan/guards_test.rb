@@ -135,7 +135,7 @@ class GuardsTest < PlanTest
     counting: ["context[:seen] << object.id", false],
     whole_context: ["context.fetch(:viewer, nil).nil? || object.score > 0", false],
     query: ["object.parts.none? || true", false],
-    block: ["[1].all? { |it| object.score >= it }", false],
+    block: ["[1].all? { |it| object.score >= it }", true],
     rescued: ["(object.score rescue nil)", false]
   }.freeze
 
