@@ -14,10 +14,14 @@ class CoercionTest < UnitTest
     def self.coerce_result(value, _context) = value.upcase
   end
 
+  class Counting < GraphQL::Schema::Scalar
+    def self.coerce_result(value, _context) = "#{@count = @count.to_i + 1} #{value}"
+  end
+
   class Plain < GraphQL::Schema::Scalar
   end
 
-  TYPES = [*%i[String ID Int Float Boolean BigInt ISO8601DateTime ISO8601Date JSON].map { |name| GraphQL::Types.const_get(name) }, Mood, Plain].freeze
+  TYPES = [*%i[String ID Int Float Boolean BigInt ISO8601DateTime ISO8601Date JSON].map { |name| GraphQL::Types.const_get(name) }, Mood, Plain, Loud].freeze
 
   # An object of the application's.
   Odd = Struct.new(:text) { def to_s = text }
@@ -103,12 +107,14 @@ class CoercionTest < UnitTest
   # An interrupt that comes while a value is made, isn't the value's fault.
   def test_verdict
     error = StandardError.new("from elsewhere")
-    assert_same error, Pipeloader::Coercion.verdict(error) { 1 }
-    assert_kind_of(Pipeloader::DoesNotFit, Pipeloader::Coercion.verdict(error) { raise "again" })
+    assert_same error, Pipeloader::DoesNotFit.verdict(error) { 1 }
+    assert_kind_of(Pipeloader::DoesNotFit, Pipeloader::DoesNotFit.verdict(error) { raise "again" })
   end
 
   def test_objections
-    objections = [GraphQL::Types::Int, Mood, GraphQL::Types::Int.to_list_type, Loud, SCHEMA.query].map { |type| Pipeloader::Coercion.objection(type) }
-    assert_equal [nil, nil, nil, "`coerce_result` on #{Loud.singleton_class.inspect}", "Query is no scalar or enum"], objections
+    objections = [GraphQL::Types::Int, Mood, GraphQL::Types::Int.to_list_type, Loud, Counting, SCHEMA.query].map { |type| Pipeloader::Coercion.objection(type) }
+    assert_equal [nil, nil, nil, nil, "`coerce_result` on #{Counting.singleton_class.inspect}", "Query is no scalar or enum"], objections
+    texts = [ActiveModel::Type::String, ActiveModel::Type::Value].map { |attribute| Pipeloader::Coercion.objection(Loud, attribute.new) }
+    assert_equal [nil, "`coerce_result` of Loud may be given any object"], texts
   end
 end

@@ -16,7 +16,17 @@ module Pipeloader
   class UnknownColumnError < Error; end
 
   # A value that a Plan has no place for: a null where the field has none, a number out of range. Never leaves.
-  class DoesNotFit < Error; end # :nodoc:
+  class DoesNotFit < Error # :nodoc:
+    # @param error [StandardError] that was raised where a value was made
+    # @yield does it again
+    # @return [StandardError] DoesNotFit, if it can't be made; +error+ where it can: somebody has interrupted this thread
+    def self.verdict(error)
+      yield
+      error
+    rescue StandardError
+      new
+    end
+  end
 
   # A column that a projection had left out was read after its row had been deleted. Raised by the attribute's reader.
   class RowGoneError < Error; end

@@ -28,7 +28,7 @@ module Pipeloader
       def scope_of(association)
         association.scope
       rescue StandardError => e
-        raise Coercion.verdict(e) { association.scope }
+        raise DoesNotFit.verdict(e) { association.scope }
       end
 
       def relation(plan, value)
@@ -83,7 +83,7 @@ module Pipeloader
       def asking(relation)
         yield
       rescue StandardError => e
-        raise Coercion.verdict(e) { relation.to_sql }
+        raise DoesNotFit.verdict(e) { relation.to_sql }
       end
 
       # An unknown name in a preload raises.

@@ -33,7 +33,7 @@ module Pipeloader
         begin
           ask.call
         rescue StandardError => e
-          raise Coercion.verdict(e, &ask)
+          raise DoesNotFit.verdict(e, &ask)
         end
       end
     end

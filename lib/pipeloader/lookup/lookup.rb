@@ -176,7 +176,7 @@ module Pipeloader
     rescue ActiveRecord::ActiveRecordError, DoesNotFit
       raise
     rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
-      raise Coercion.verdict(e) { [said(connection), arel_of(relation_with(substitutes))] }
+      raise DoesNotFit.verdict(e) { [said(connection), arel_of(relation_with(substitutes))] }
     end
 
     # Scopes were asked again for the statement, and once more after it: one that says something else each time isn't kept.

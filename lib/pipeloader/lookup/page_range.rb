@@ -29,7 +29,7 @@ module Pipeloader
       def bounds(&connection)
         known(connection.call)
       rescue StandardError => e # of a cursor, or the application's, which may say how long a page is
-        raise Coercion.verdict(e) { known(connection.call) }
+        raise DoesNotFit.verdict(e) { known(connection.call) }
       end
 
       def known(connection)

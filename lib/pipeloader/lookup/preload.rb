@@ -29,6 +29,7 @@ module Pipeloader
     def current? = @model.attribute_types.equal?(@types)
     def leads_back? = false
     def databases = [@model]
+    def formulas = NONE
 
     # True if whole rows are what is read for +record+.
     def for?(record) = record.instance_variable_get(:@pipeloader_demand)&.child(record.class, name)&.projection(@model).nil?

@@ -48,6 +48,9 @@ module Pipeloader
     # @return [Symbol] what the field's values are, as Coercion has it
     def kind = @coercion.kind
 
+    # As a Plan's other entries.
+    def formulas = @coercion.formulas
+
     # @return [String] Ruby code that reads it of the thing in a variable
     def code(variable) = @name.match?(/\A[a-z_]\w*\z/) ? "#{variable}.#{@name}" : "#{variable}.public_send(#{@name.inspect})"
 
@@ -66,6 +69,9 @@ module Pipeloader
 
     # One that is another thing, or a list of such, of which something is selected.
     class Things
+      NONE = [].freeze
+      private_constant :NONE
+
       attr_reader :key
 
       alias inspect to_s
@@ -84,6 +90,9 @@ module Pipeloader
 
       # As Plan::Leaf's.
       def build(thing, frame, context) = of_attribute(value(thing, frame), context)
+
+      # Their own plan is asked for when they come.
+      def formulas = NONE
 
       # As Coercion's.
       def of_attribute(value, context)

@@ -19,6 +19,7 @@ module Pipeloader
 
     # It brings no objects.
     def fields = NONE
+    def formulas = @coercion.formulas
 
     def build(row, frame, context) = @coercion.call(answer(row, frame), context)
 

@@ -26,23 +26,29 @@ module Pipeloader
         columns = parts.map { |part| [part.key, part.of_edges(content, context)] }
         Array.new(content.rows.size) { |index| columns.to_h { |key, values| [key, values[index]] } }
       end
+
+      def formulas = parts.flat_map(&:formulas)
     end
 
     Nodes = Struct.new(:key, :plan) do
       def build(content, context) = plan.list(content.rows, content.frame, context)
       alias_method :of_edges, :build
+      def formulas = NONE
     end
 
     Cursor = Struct.new(:key, :coercion) do
       def of_edges(content, context)
         Array.new(content.rows.size) { |index| coercion.call(content.cursor(index), context) }
       end
+
+      def formulas = coercion.formulas
     end
 
     # A field of the application's that computes from the cursor and from columns of the node, or from nothing.
     #
     # names: what it asks of the node. made: makes Reach::Readings of the places of columns
     Computed = Struct.new(:key, :formula, :names, :made, :coercion) do
+      def formulas = [formula, *coercion.formulas]
       def build(_content, context) = value([], context)
 
       def of_edges(content, context)
@@ -61,6 +67,7 @@ module Pipeloader
     Info = Struct.new(:key, :facts) do
       def build(content, context) = facts.to_h { |fact| [fact.key, fact.build(content, context)] }
       def peeks? = facts.any? { |fact| fact.is_a?(Fact) && fact.name == :has_next_page }
+      def formulas = facts.flat_map(&:formulas)
     end
 
     # How many there are on all pages: `def total_count = object.items.size`.
@@ -73,6 +80,7 @@ module Pipeloader
           chain.calls.last.alone?
       end
 
+      def formulas = coercion.formulas
       def build(content, context) = coercion.of_attribute(content.counts.fetch(key), context)
 
       # @param items [ActiveRecord::Relation]
@@ -81,6 +89,7 @@ module Pipeloader
     end
 
     Fact = Struct.new(:key, :name, :coercion) do
+      def formulas = coercion.formulas
       def build(content, context) = coercion.call(content.public_send(name), context)
     end
 
@@ -106,7 +115,7 @@ module Pipeloader
       @links = nodes.links
       @models = nodes.models
       computed = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed)
-      @formulas = computed.flat_map { |entry| [entry.formula, *entry.made.call(@projection.columns).formulas] }
+      @formulas = [*entries, *computed.map { |entry| entry.made.call(@projection.columns) }].flat_map(&:formulas)
       @spoilable = [*(self if @formulas.any?), *nodes.spoilable]
       @parts = entries.freeze
       @totals = entries.grep(Total).freeze

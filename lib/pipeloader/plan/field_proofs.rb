@@ -113,11 +113,12 @@ module Pipeloader
 
     def leaf(type, field, reader, model)
       column = reader.column
-      reason = column ? Coercion.objection(field.type) : "`#{PlainField.of(type, field).reader}` isn't one column"
+      attribute = column && model.attribute_types.fetch(column)
+      reason = column ? Coercion.objection(field.type, attribute) : "`#{PlainField.of(type, field).reader}` isn't one column"
       reason ||= "the readers of its store accessors write `#{column}`" if PlainModel.of(model).stores?(column)
       return of_field(type, field, reason) if reason
 
-      coercion = Coercion.new(field.type, model.attribute_types.fetch(column))
+      coercion = Coercion.new(field.type, attribute)
       Selection::Part.new([column], ->(key, columns) { Plan::Leaf.new(key, columns.index(column), coercion) })
     end
 

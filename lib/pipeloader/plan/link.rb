@@ -5,7 +5,8 @@ module Pipeloader
   class Link
     # Of how many values of the context it knows what they lead to.
     BOUND = 16
-    private_constant :BOUND
+    NONE = [].freeze
+    private_constant :BOUND, :NONE
 
     attr_reader :key, :plan, :name
 
@@ -40,6 +41,9 @@ module Pipeloader
 
     # What makes it lead to the same rows, and these be written alike.
     def place = [@lookup, @plan]
+
+    # Of what it writes itself.
+    def formulas = NONE
 
     # As its plan's.
     def models = @plan.models

@@ -64,7 +64,7 @@ module Pipeloader
     def narrows?(lookup)
       lookup.narrows?
     rescue StandardError => e # its scope's
-      raise unless Coercion.verdict(e) { lookup.narrows? }.is_a?(DoesNotFit)
+      raise unless DoesNotFit.verdict(e) { lookup.narrows? }.is_a?(DoesNotFit)
     end
 
     # An owner that is known is read again by what tells it, and has to be the same row then.

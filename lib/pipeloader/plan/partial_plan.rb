@@ -20,6 +20,7 @@ module Pipeloader
       @columns = parts.transform_values(&:columns)
       @asking = parts.select { |_, part| part.asks }
       entries = parts.to_h { |key, part| [key, part.entry.call(key, part.columns)] }
+      @formulas = [*entries.each_value, *@calls.each_value].flat_map(&:formulas).freeze
       @links, @leaves = entries.partition { |_, entry| entry.respond_to?(:lookup) }.map(&:to_h)
     end
 
@@ -54,8 +55,10 @@ module Pipeloader
     # True if a plain field asks the context, into which a field before it may have put something.
     def asks?(key) = @asking.key?(key)
 
-    # True if all models are as they were, as Plan#current?.
+    # True if all models are as they were, as Plan#current?, and all methods.
     def current?
+      return false if @formulas.any?(&:over?)
+
       !record? || (@plain_model.current? && (@links.empty? || @links.each_value.all?(&:current?)))
     end
 

@@ -13,6 +13,7 @@ module Pipeloader
       def build(*) = value
       def of_edges(content, _context) = Array.new(content.rows.size, value)
       def of_record(*) = value
+      def formulas = NONE
     end
 
     # A column's value.
@@ -26,6 +27,8 @@ module Pipeloader
         value = Coercion.attribute(record, columns.first)
         coercion.as_it_is?(value) ? value : coercion.of_attribute(value, context)
       end
+
+      def formulas = coercion.formulas
     end
 
     # A value that a Formula makes of what readers tell, its Reach::Readings.
@@ -37,6 +40,7 @@ module Pipeloader
         of_attributes(readings.of_record(record, columns), context)
       end
 
+      def formulas = [formula, *readings.formulas, *coercion.formulas]
       def asks? = formula.contexts.any?
       def check(context) = ContextAnswer.verify_all(formula.contexts, context)
 
@@ -77,7 +81,7 @@ module Pipeloader
       @entries = entries.freeze
       @admission = admission
       computed = entries.grep(Computed)
-      @formulas = computed.flat_map { |entry| [entry.formula, *entry.readings.formulas] }.uniq.freeze
+      @formulas = entries.flat_map(&:formulas).uniq.freeze
       @reaches = [*reaches, *computed.flat_map { |entry| entry.readings.links }, *admission&.links].freeze
       @links = number(linking).freeze
       @models = projection ? { model => PlainModel.of(model) } : {}

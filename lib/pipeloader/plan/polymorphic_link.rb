@@ -39,6 +39,7 @@ module Pipeloader
     # As a Link's.
     def place = [@reflection, @plan]
     def confine(type, names) = @owners = [type, names]
+    def formulas = NONE
     def models = {}
     def spoilable = [self]
     def databases = NONE

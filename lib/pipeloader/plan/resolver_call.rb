@@ -47,6 +47,9 @@ module Pipeloader
       @coercion = Coercion.new(field.type)
     end
 
+    # As a Plan's entries.
+    def formulas = @coercion.formulas
+
     # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of the object
     # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] that select it
     def call(runtime, result, nodes)

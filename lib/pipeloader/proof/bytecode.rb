@@ -89,6 +89,13 @@ module Pipeloader
     # True if nothing is rescued, or ensured, and no loop can be left.
     def straight? = @sequence[12].empty?
 
+    # True if it doesn't read the parameter at that +index+, and no other has its name.
+    def leaves?(index)
+      _, parameter = @method.parameters.fetch(index)
+      @method.parameters.one? { |_, it| it == parameter } &&
+        raw.none? { |name, place| name == :getlocal_WC_0 && parameter(place) == parameter }
+    end
+
     # @return [Symbol, nil] of the local variable at +place+ of the frame, if it's one of the method's parameters
     def parameter(place)
       name = @sequence[10].fetch(Bytecode.place(@sequence, place))

@@ -15,7 +15,7 @@ module Pipeloader
     # Attribute types of whose values the classes are known: what ActiveRecord makes of a column.
     KNOWN = AS_DECODED.keys.union(
       %w[ActiveModel::Type::Decimal ActiveRecord::Enum::EnumType ActiveRecord::Type::Json],
-      %w[Enum SpecializedString Decimal Date Timestamp TimestampWithTimeZone Jsonb].map do |name|
+      %w[Enum SpecializedString Decimal Date Timestamp TimestampWithTimeZone Interval Jsonb].map do |name|
         "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::#{name}"
       end
     ).to_set.freeze
@@ -53,7 +53,7 @@ module Pipeloader
     def deserialize(value)
       @attribute.deserialize(value)
     rescue StandardError => e
-      raise Coercion.verdict(e) { @attribute.deserialize(value) }
+      raise DoesNotFit.verdict(e) { @attribute.deserialize(value) }
     end
 
     # Of a boolean, as `admin?` asks it.

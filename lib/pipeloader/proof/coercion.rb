@@ -12,13 +12,13 @@ module Pipeloader
     private_constant :BUILT_IN, :INTS
 
     # @param type [Class, GraphQL::Schema::Wrapper] of the field
+    # @param attribute [ActiveModel::Type::Value, nil] of a column whose values they are
     # @return [String, nil] why its values can't be had this way; nil if they can
-    def self.objection(type)
+    def self.objection(type, attribute = nil)
       leaf = type.unwrap
-      return "#{leaf.graphql_name} is no scalar or enum" unless leaf.kind.leaf?
-
-      own = leaf.method(:coerce_result)
-      "`coerce_result` on #{own.owner.inspect}" unless Provenance.graphql?(own)
+      scalar = PlainScalar.of(leaf)
+      strange = scalar.formula && attribute && !Cast.known?(attribute)
+      scalar.objection || ("`coerce_result` of #{leaf.graphql_name} may be given any object" if strange)
     end
 
     # True if graphql-ruby itself defines the scalar, and what its values are.
@@ -32,7 +32,11 @@ module Pipeloader
       @type = TypeWrappers.nullable(type)
       @kind = @type.list? ? :list : BUILT_IN.fetch(@type, :leaf)
       @items = Coercion.new(@type.of_type, attribute) if @kind == :list
+      @formula = PlainScalar.of(@type).formula if @kind == :leaf
     end
+
+    # @return [Array<Formula>] what a scalar of the application's makes of a value
+    def formulas = @items ? @items.formulas : [*@formula]
 
     # @return [Array<Array(Class, Symbol)>] of a column's values as pg decodes them, and of the field's; none if they are unknown
     def kinds = @cast.decoded.map { |type| [type, @kind] }
@@ -50,11 +54,10 @@ module Pipeloader
 
     # @param value as the record's reader gives it
     def of_attribute(value, context)
-      return @nullable ? nil : raise(DoesNotFit) if value.nil?
-
-      coerce(value, context)
+      made = coerce(value, context) unless value.nil?
+      made.nil? && !@nullable ? raise(DoesNotFit) : made
     rescue StandardError => e
-      raise Coercion.verdict(e) { coerce(value, context) }
+      raise DoesNotFit.verdict(e) { coerce(value, context) }
     end
 
     # An attribute as its reader gives it; DoesNotFit if the record was read without it. It may be only now that it is cast.
@@ -63,17 +66,7 @@ module Pipeloader
     rescue DoesNotFit
       raise
     rescue StandardError => e
-      raise verdict(e) { record._read_attribute(name) }
-    end
-
-    # @param error [StandardError] that was raised where a value was made
-    # @yield does it again
-    # @return [StandardError] DoesNotFit, if it can't be made; +error+ where it can: somebody has interrupted this thread
-    def self.verdict(error)
-      yield
-      error
-    rescue StandardError
-      DoesNotFit.new
+      raise DoesNotFit.verdict(e) { record._read_attribute(name) }
     end
 
     private
@@ -86,9 +79,11 @@ module Pipeloader
       when :boolean then true & value
       when :float then (number = value.to_f).finite? ? number : raise(DoesNotFit)
       when :list then list(value, context)
-      else @type.coerce_result(value, context)
+      else @formula ? own(value, context) : @type.coerce_result(value, context)
       end
     end
+
+    def own(value, context) = Formula.literal?(value) ? @formula.call(value, context) : raise(DoesNotFit)
 
     def string(value)
       string = value.to_s

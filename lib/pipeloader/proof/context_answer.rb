@@ -43,7 +43,7 @@ module Pipeloader
           begin
             found.public_send(call.name)
           rescue StandardError => e
-            raise e unless DoesNotFit === Coercion.verdict(e) { found.public_send(call.name) }
+            raise e unless DoesNotFit === DoesNotFit.verdict(e) { found.public_send(call.name) }
 
             yield
           end

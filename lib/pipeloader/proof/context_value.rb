@@ -51,7 +51,7 @@ module Pipeloader
         case steps
         in [[:putself], [:opt_send_without_block, { mid: :context, orig_argc: 0 }], [:putobject, Symbol => key],
             [:opt_aref, { mid: :[], orig_argc: 1 }], *behind]
-          [key, [], behind] if !OTHERS.include?(key) && Provenance.graphql?(type.instance_method(:context))
+          [key, [], behind] if !OTHERS.include?(key) && graphqls?(type)
         in [[:opt_getconstant_path, path], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if alone?(call)
           state = ExecutionState.of(path, mid)
           [state, [], behind] if state
@@ -61,6 +61,9 @@ module Pipeloader
         else nil
         end
       end
+
+      # A scalar may have no `context`.
+      def graphqls?(type) = type.method_defined?(:context) && Provenance.graphql?(type.instance_method(:context))
 
       # @return [ContextValue, nil] what a method of the type's returns
       def helper(type, name, levels)

@@ -16,7 +16,7 @@ module Pipeloader
   class Formula
     CLASSES = [NilClass, TrueClass, FalseClass, Integer, Float, Rational, BigDecimal, String, Symbol, Regexp, Range, Array, Hash,
                Enumerator, Enumerator::Chain, Enumerator::ArithmeticSequence, Date, Time, ActiveSupport::TimeWithZone,
-               ActiveSupport::Duration].freeze
+               ActiveSupport::Duration].to_set.compare_by_identity.freeze
 
     # Nothing that changes its receiver, is random, asks a clock or a configuration with code in it, or tells one object from
     # another that is like it.
@@ -79,6 +79,18 @@ module Pipeloader
         bodies = Guard.bodies(type)&.map { |steps| ContextValue.fold(steps, type) } or return
         formula = make(OfGuard, type, type.method(:authorized?), bodies)
         formula unless formula&.further&.any? && bodies.any? { |steps| steps.any? { |name, _| BRANCHES.include?(name) } }
+      end
+
+      # @param type [Class] scalar or enum that has a `coerce_result` of its own
+      # @return [Formula, nil] as #of_type: what that makes of a value
+      def of_scalar(type)
+        host, method = type.singleton_class, type.method(:coerce_result)
+        own = host.instance_method(:coerce_result)
+        return unless method.arity == 2 && Bytecode.of(own, %i[req])&.leaves?(1)
+
+        found = OwnCalls.new(host, type).of(own, %i[req])
+        formula = make(OfScalar, host, method, found.values)&.calling(found.keys) if found
+        formula if formula && formula.asked.empty? && formula.contexts.empty?
       end
 
       # @param model [Class] of records
@@ -196,7 +208,7 @@ module Pipeloader
 
     # True if its code makes Hashes.
     def makes_hashes?
-      @methods.any? { |it| Bytecode.of(it, %i[key keyreq req]).steps.any? { |name, _| %i[newhash duphash].include?(name) } }
+      @methods.any? { |it| Bytecode.of(it, %i[key keyreq req])&.steps&.any? { |name, _| %i[newhash duphash].include?(name) } }
     end
 
     # True if its method calls others.
@@ -220,7 +232,7 @@ module Pipeloader
     def call(values, context = nil, arguments = NOTHING)
       work_out(values, arguments, context)
     rescue StandardError => e
-      raise Coercion.verdict(e) { work_out(values, arguments, context) }
+      raise DoesNotFit.verdict(e) { work_out(values, arguments, context) }
     end
 
     private
@@ -249,6 +261,13 @@ module Pipeloader
       private
 
       def work_out(values, _arguments, context) = @method.call(@record&.new(*values), context)
+    end
+
+    # A scalar's `coerce_result`.
+    class OfScalar < Formula
+      private
+
+      def work_out(value, _arguments, context) = @method.call(value, context)
     end
 
     # No more than a reader of the record's.

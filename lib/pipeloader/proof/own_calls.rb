@@ -8,17 +8,21 @@ module Pipeloader
   #
   # Formula proves what the code does; values that are passed on are what it knows.
   #
+  # `format("%.2f", score)` is what `"%.2f" % [score]` is.
+  #
   # Limits: keywords, default values, `super`, recursion.
   class OwnCalls
     # How many methods one may call: each takes some of a fiber's stack.
     MOST = 50
     # In place of a call whose method's code is among that which is found.
     PROVED = [:putobject, true].freeze
+    # Of Ruby's own, which does what % does.
+    FORMATTING = %i[format sprintf].freeze
     # What graphql-ruby's objects have: no method of an application's.
     GIVEN = %i[object context].freeze
     # As `case` asks `===` of what isn't self, by the same instruction.
     NAME = /\A[a-z_]/
-    private_constant :MOST, :PROVED, :GIVEN, :NAME
+    private_constant :MOST, :PROVED, :FORMATTING, :GIVEN, :NAME
 
     # Something that isn't known; never leaves this class.
     class Unknown < StandardError; end
@@ -29,15 +33,18 @@ module Pipeloader
     attr_reader :obstacle
 
     # @param host [Class] whose instances have the method: an object type or a model
-    def initialize(host)
+    # @param receiver [Class, nil] the one that it is the singleton class of, if it's one
+    def initialize(host, receiver = nil)
       @host = host
+      @receiver = receiver
       @model = host if host < ActiveRecord::Base
       @found = {} # {method => its steps; nil as long as these are looked at}
     end
 
+    # @param kinds [Array<Symbol>] of parameters that it may have
     # @return [Hash{UnboundMethod => Array}, nil] the steps of each method, without the calls of one another
-    def of(method)
-      prove(method, %i[key keyreq])
+    def of(method, kinds = %i[key keyreq])
+      prove(method, kinds)
       @found
     rescue Unknown
       nil
@@ -53,7 +60,7 @@ module Pipeloader
       instructions = Bytecode.of(method, kinds) or unknown(method, "takes arguments by their place, or isn't Ruby's code")
       unknown(method, "rescues, ensures or loops") unless instructions.straight?
       @found[method] = nil
-      steps = ConstantNames.fold(instructions.steps, method)
+      steps = ConstantNames.fold(instructions.steps, @receiver ? method.bind(@receiver) : method)
       @found[method] = without_own(method, @model ? steps : ContextValue.fold(steps, @host))
     end
 
@@ -63,8 +70,21 @@ module Pipeloader
       selves = steps.each_index.select { |index| lone?(*steps[index, 2]) }
       unknown(caller, "does something else with `self` than to call a method") unless calls.size == selves.size
 
-      calls.each { |step| prove(method(caller, step), %i[req]) }
-      steps.each_with_index.filter_map { |step, index| own?(step) ? PROVED : step unless selves.include?(index) }
+      calls.each { |step| prove(method(caller, step), %i[req]) unless formats?(step) }
+      steps.each_with_index.filter_map { |step, index| own?(step) ? in_place_of(step) : step unless selves.include?(index) }
+    end
+
+    def in_place_of(step) = formats?(step) ? [step.first, step.last.merge(mid: :%)] : PROVED
+
+    # True if it's Ruby's own, and as it is there.
+    def formats?(step)
+      name, size = step.last.values_at(:mid, :orig_argc)
+      return false unless FORMATTING.include?(name) && size.positive? && !step.last.key?(:kw_arg)
+
+      method = @host.instance_method(name)
+      known = method.owner.equal?(Kernel) && Provenance.core_alone?(method)
+      @found[method] ||= [] if known
+      known
     end
 
     # True if it calls a method whose code is to be looked at.
