@@ -46,7 +46,7 @@ module Pipeloader
         return "#{name} is polymorphic" if reflection.polymorphic?
         return "#{name} depends on its record" unless PlainModel.independent?(reflection)
         return "#{name} is strict-loading" if reflection.strict_loading?
-        return "#{name} has extensions" if reflection.extensions.any?
+        return "an extension of #{name} has a method of ActiveRecord's, or of the model's" unless only_added_to?(reflection)
 
         "#{name} has no key of a type that is known" unless OwnersKey.of(reflection)
       end
@@ -60,6 +60,14 @@ module Pipeloader
         its = kept[projection] ||= {}
         known = its[self]
         known&.current? ? known : its[self] = new(reflection, projection)
+      end
+
+      private
+
+      # A has_and_belongs_to_many goes through another.
+      def only_added_to?(reflection)
+        own = reflection.active_record._reflect_on_association(reflection.name)
+        [reflection, own].compact.all? { |it| ReturnedValue.only_added_to?(it) }
       end
     end
 
@@ -219,7 +227,7 @@ module Pipeloader
     def relation_with(keys)
       association = asked.association_class.new(owner, asked)
       keys = keys.dup
-      relation = AssociationQuery.relation(association) { |value| keys.empty? ? value : keys.shift }
+      relation = AssociationQuery.relation(association, extended: false) { |value| keys.empty? ? value : keys.shift }
       everywhere = association.klass.global_current_scope
       everywhere ? relation.merge!(everywhere) : relation
     end

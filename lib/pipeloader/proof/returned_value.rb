@@ -8,7 +8,9 @@ module Pipeloader
     OWN = %i[class respond_to? public_send].freeze
     NO_THINGS = [NilClass, Module, GraphQL::Error, GraphQL::Execution::Interpreter::RawValue].freeze
     NAME = Module.instance_method(:name)
-    private_constant :CLASS, :OWN, :NO_THINGS, :NAME
+    # What a module may run when something is extended with it.
+    HOOKS = %i[extended extend_object].freeze
+    private_constant :CLASS, :OWN, :NO_THINGS, :NAME, :HOOKS
 
     CONNECTION = GraphQL::Pagination::ActiveRecordRelationConnection
 
@@ -98,7 +100,7 @@ module Pipeloader
         owner = association.owner
         reflection = association.reflection
         !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? &&
-          !reflection.strict_loading? && reflection.extensions.empty? && !reflection.options[:disable_joins] &&
+          !reflection.strict_loading? && only_added_to?(reflection) && !reflection.options[:disable_joins] &&
           !PlainModel.counted?(reflection) && keyed?(owner, reflection)
       end
 
@@ -114,7 +116,7 @@ module Pipeloader
       # True if it would say the same anew.
       def forgets?(association)
         proxy, scope, ids = %i[@proxy @association_scope @association_ids].map { |it| association.instance_variable_get(it) }
-        just?(association, association.class) && (proxy.nil? || just?(proxy, proxy.class)) && ids.nil? &&
+        just?(association, association.class) && (proxy.nil? || plain?(proxy)) && ids.nil? &&
           (scope.nil? || steady?(association.reflection))
       end
 
@@ -131,6 +133,13 @@ module Pipeloader
         type = relation.class
         own = ObjectSpace.internal_class_of(relation).ancestors.take_while { |it| !it.equal?(type) }
         own.all? { |it| methods(it).all? { |name| adds?(type.superclass, name) } }
+      end
+
+      # True if the modules that an association's relations are extended with only add methods, which nothing of ActiveRecord's
+      # calls: of names that neither they nor the model have.
+      def only_added_to?(reflection)
+        modules = reflection.extensions
+        modules.empty? || modules.flat_map(&:ancestors).uniq.all? { |it| adds_to?(reflection.klass, it) }
       end
 
       # A relation that reads the same. To make it runs no code of the modules: copies of +relation+ would call `reset`.
@@ -156,9 +165,19 @@ module Pipeloader
       # Of that module alone.
       def methods(owner) = owner.instance_methods(false) + owner.private_instance_methods(false)
 
+      # @param extension [Module]
+      def adds_to?(model, extension)
+        hooks = HOOKS.map { |name| extension.singleton_class.instance_method(name) }
+        types = [*Provenance.association_types(model), model.singleton_class]
+        hooks.all? { |hook| hook.owner.equal?(Module) } &&
+          types.product(methods(extension)).none? { |type, name| has?(type, name) }
+      end
+
+      def has?(type, name) = type.method_defined?(name) || type.private_method_defined?(name)
+
       # A relation forgets what it has read by `reset`; nobody reads by it.
       def adds?(type, name)
-        name == :reset || !(type.method_defined?(name) || type.private_method_defined?(name))
+        name == :reset || !has?(type, name)
       end
 
       def kernels?(type, name) = type.method_defined?(name) && type.instance_method(name).owner.equal?(Kernel)

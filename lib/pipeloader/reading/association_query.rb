@@ -31,11 +31,13 @@ module Pipeloader
 
       # The relation that an association reads by.
       #
+      # @param extended [Boolean] whether with the association's own extensions
       # @yield [value] each of the owner's keys
       # @yieldreturn what is to be in its place
-      def relation(association, &key)
-        scope = ActiveRecord::Associations::AssociationScope.create(&key)
-        association.send(:target_scope).merge!(scope.scope(association))
+      def relation(association, extended: true, &key)
+        scope = ActiveRecord::Associations::AssociationScope.create(&key).scope(association)
+        only_its = !extended && (scope.extending_values - association.reflection.extensions).empty?
+        association.send(:target_scope).merge!(only_its ? ReturnedValue.unextended(scope) : scope)
       end
     end
 
