@@ -192,6 +192,7 @@ Pipeloader::Patches::SelfTest.run_on_graphql
 
 # In the order in which a read passes through. A room names only rooms before it; patches may name all.
 require "pipeloader/wire"
+require "pipeloader/code"
 require "pipeloader/proof"
 require "pipeloader/fibers"
 require "pipeloader/reading"

@@ -6,18 +6,14 @@
 # In: classes of the application. Out: proofs, each of which holds until the method that it is of is defined anew; or an
 # objection in words, which `Pipeloader.explain` shows. Called by: projection, plan and the keyed look-ups.
 
-require "pipeloader/proof/provenance"
 require "pipeloader/proof/chain"
-require "pipeloader/proof/common_steps"
-require "pipeloader/proof/bytecode"
-require "pipeloader/proof/block_code"
-require "pipeloader/proof/constant_names"
 require "pipeloader/proof/delegation"
 require "pipeloader/proof/execution_state"
 require "pipeloader/proof/context_value"
 require "pipeloader/proof/guard"
 require "pipeloader/proof/own_calls"
 require "pipeloader/proof/told"
+require "pipeloader/proof/asked_of_list"
 require "pipeloader/proof/asked_of_record"
 require "pipeloader/proof/formula"
 require "pipeloader/proof/delegate"

@@ -212,7 +212,7 @@ class InstructionsTest < UnitTest
 
   # {parameters => their defaults}
   KEYWORDS = {
-    "kind: 'x'" => { kind: "x" }, "kind: nil, to: 'x', from: 3, by:" => { by: Pipeloader::Chain::REQUIRED, kind: nil, to: "x", from: 3 },
+    "kind: 'x'" => { kind: "x" }, "kind: nil, to: 'x', from: 3, by:" => { by: Pipeloader::Bytecode::REQUIRED, kind: nil, to: "x", from: 3 },
     "to: 'x', from: \"y\", by: :z" => { to: "x", from: "y", by: :z }, "kind: %w[x]" => nil, "kind: Time.now, to: 'x'" => nil, "kind: \"\#{self}\"" => nil
   }.freeze
 

@@ -64,7 +64,7 @@ class MethodsTest < UnitTest
 
   # As it is written, with what is given in angle brackets.
   def text_of(chain)
-    parameters = chain.parameters.map { |name, default| "#{name}=#{default.equal?(Pipeloader::Chain::REQUIRED) ? "required" : default.inspect}" }
+    parameters = chain.parameters.map { |name, default| "#{name}=#{default.equal?(Pipeloader::Bytecode::REQUIRED) ? "required" : default.inspect}" }
     [chain.calls.map { |call| call_text(call) }.join("."), *parameters].join(" ")
   end
 

@@ -17,7 +17,7 @@ module Pipeloader
       def chain(chain)
         places = BOUNDS.values
         page = Chain::Call.new(:page, places.map { |place| Chain::Parameter.new(place) }, {})
-        Chain.new([*chain.calls, page], { **chain.parameters, **places.to_h { |place| [place, Chain::REQUIRED] } })
+        Chain.new([*chain.calls, page], { **chain.parameters, **places.to_h { |place| [place, Bytecode::REQUIRED] } })
       end
 
       # True if +relation+ is what a connection may be of: its pages are cut by offset and limit, from all of it.

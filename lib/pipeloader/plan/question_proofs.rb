@@ -52,7 +52,7 @@ module Pipeloader
     def records(reflection, chain, plain)
       target = reflection.klass
       names, further = AskedOfRecord.split(chain.paths)
-      columns, made = readings(names, further, target, plain) if listing?(target, AskedOfRecord::WITH_BLOCKS)
+      columns, made = readings(names, further, target, plain) if listing?(target, AskedOfList::WITH_BLOCKS)
       projection = projection(target, columns) if columns
       return unless columns && reaching(projection, made) { |tried, _| objection_to_inverse(reflection, tried).nil? }
 

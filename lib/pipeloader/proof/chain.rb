@@ -21,7 +21,6 @@ module Pipeloader
 
     # Stands for an argument of the resolver method's, or for a ContextValue.
     Parameter = Struct.new(:name)
-    REQUIRED = Object.new.freeze
     # Calls that take conditions.
     CONDITIONS = %i[where rewhere not find_by exists?].freeze
     # {call that counts an association's records, or calculates something of them => how many arguments it may have}
@@ -45,7 +44,7 @@ module Pipeloader
     # @return [Array<Array<Symbol>>, nil] where it ends with EACH: as AskedOfRecord's, of each of the records
     attr_reader :paths
 
-    # @return [Hash{Symbol, ContextValue => Object}] what it is if it isn't given: a literal, or REQUIRED
+    # @return [Hash{Symbol, ContextValue => Object}] what it is if it isn't given: a literal, or Bytecode::REQUIRED
     attr_reader :parameters
 
     def initialize(calls, parameters, paths = nil)
@@ -81,7 +80,7 @@ module Pipeloader
     # @raise [DoesNotFit] if one is missing
     def with(arguments)
       given = parameters.to_h { |name, default| [name, arguments.fetch(name, default)] }
-      raise DoesNotFit if given.value?(REQUIRED)
+      raise DoesNotFit if given.value?(Bytecode::REQUIRED)
 
       Chain.new(calls.map { |call| call.with(given) }, {})
     end

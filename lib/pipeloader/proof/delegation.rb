@@ -19,7 +19,7 @@ module Pipeloader
 
         instructions = Bytecode.of(type.instance_method(name)) or return
         steps = ContextValue.fold(ConstantNames.models(instructions.steps), type)
-        contexts = ContextValue.all(steps).to_h { |value| [value, Chain::REQUIRED] }
+        contexts = ContextValue.all(steps).to_h { |value| [value, Bytecode::REQUIRED] }
         calls = asked(steps, instructions)
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
       end

@@ -3,6 +3,8 @@
 module Pipeloader
   # The bytecode that Ruby has compiled a method to.
   class Bytecode
+    # Stands for what has no default.
+    REQUIRED = Object.new.freeze
     # Where the frame of a method ends, and its local variables begin (VM_ENV_DATA_SIZE).
     FRAME = 3
     # Calls that have neither a splat nor a block, on an object and on `self`.
@@ -102,11 +104,11 @@ module Pipeloader
       name if @method.parameters.any? { |_, it| it == name }
     end
 
-    # @return [Hash{Symbol => Object}] the literal that is each keyword's default; Chain::REQUIRED where it has none
+    # @return [Hash{Symbol => Object}] the literal that is each keyword's default; REQUIRED where it has none
     # A default that isn't a literal has instructions of its own; a String may have, too.
     def keywords
       strings = CommonSteps.defaults(Bytecode.raw(@sequence)).to_h { |place, text| [parameter(place), text] }
-      @sequence[11].fetch(:keyword, []).to_h { |name, *default| [name, default.fetch(0) { strings.fetch(name, Chain::REQUIRED) }] }
+      @sequence[11].fetch(:keyword, []).to_h { |name, *default| [name, default.fetch(0) { strings.fetch(name, REQUIRED) }] }
     end
   end
 end

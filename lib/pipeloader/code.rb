@@ -1,0 +1,12 @@
+# frozen_string_literal: true
+
+# Reads code: whose a method is, what Ruby has compiled it to, and what a constant in it may stand for.
+#
+# In: methods. Out: facts, instructions in the same words on every Ruby, values of constants. Called by: proof, and whoever asks
+# whose a method is.
+
+require "pipeloader/code/provenance"
+require "pipeloader/code/common_steps"
+require "pipeloader/code/bytecode"
+require "pipeloader/code/block_code"
+require "pipeloader/code/constant_names"
