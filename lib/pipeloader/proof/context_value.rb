@@ -92,16 +92,23 @@ module Pipeloader
         end
       end
 
-      # @return [Array(Array<Call>, Array), nil] the calls up to the +label+
+      # @return [Array(Array<Call>, Array), nil] the calls up to the +label+, or up to a `leave` where that is all behind it
       def safe(steps, label)
-        inside = steps.take_while { |step| step != label }
-        calls = inside.filter_map do |step|
-          case step
-          in [:opt_send_without_block, { mid:, orig_argc: 0 } => call] then Call.new(mid, true) if alone?(call)
-          else nil
-          end
+        calls = steps.lazy.map { |step| safe_call(step) }.take_while(&:itself).to_a
+        return if calls.empty?
+
+        case steps.drop(calls.size)
+        in [^label, *behind] then [calls, behind]
+        in [[:leave], *] => behind if behind.each_cons(2).include?([label, [:leave]]) then [calls, behind]
+        else nil
         end
-        [calls, steps.drop(inside.size + 1)] if calls.any? && calls.size == inside.size
+      end
+
+      def safe_call(step)
+        case step
+        in [:opt_send_without_block, { mid:, orig_argc: 0 } => call] then Call.new(mid, true) if alone?(call)
+        else nil
+        end
       end
 
       def alone?(call) = Bytecode.on_object?(call) && !call.key?(:kw_arg)
