@@ -10,7 +10,9 @@ module Pipeloader
     CONDITIONS = [String, Integer, NilClass, Symbol, TrueClass, FalseClass].freeze
     # Where no scope was set, see GraphQL::Query::Context#scoped_set!.
     UNSCOPED = GraphQL::EmptyObjects::EMPTY_HASH
-    private_constant :SCALARS, :CONDITIONS, :UNSCOPED
+    # How far it is looked into Arrays and Hashes, whose entries are Arrays.
+    LEVELS = 6
+    private_constant :SCALARS, :CONDITIONS, :UNSCOPED, :LEVELS
 
     class << self
       # @param value [ContextValue]
@@ -28,7 +30,13 @@ module Pipeloader
       # As above, one.
       def verify(value, context)
         found = walk(value, context) { return } # it raises, and that is all
-        raise DoesNotFit unless plain?(found, SCALARS) || (value.truth? && record?(found))
+        raise DoesNotFit unless plain_through?(found) || (value.truth? && record?(found))
+      end
+
+      # True if it is a value, or an Array or a Hash of such, as methods that compute may be given.
+      def plain_through?(found, levels = LEVELS)
+        plain?(found, SCALARS) ||
+          (levels.positive? && collects?(found) && found.all? { |it| plain_through?(it, levels - 1) })
       end
 
       private
@@ -52,7 +60,7 @@ module Pipeloader
 
       # Of nil anything: at most it raises.
       def harmless?(found, name)
-        return Formula.callable?(name) || (NilClass === found && !found.respond_to?(name, true)) if plain?(found, SCALARS)
+        return Formula.callable?(name) || (NilClass === found && !found.respond_to?(name, true)) if plain_through?(found)
 
         record?(found) && reads_columns?(found, name)
       end
@@ -66,6 +74,11 @@ module Pipeloader
                                 context.instance_variable_get(:@provided_values).instance_of?(Hash)
 
         context[key]
+      end
+
+      # A Hash may have code for what isn't there.
+      def collects?(found)
+        ReturnedValue.just?(found, Array) || (ReturnedValue.just?(found, Hash) && found.default_proc.nil? && found.default.nil?)
       end
 
       # It isn't asked itself, as it may be a proxy.
