@@ -350,6 +350,35 @@ class InstructionsTest < UnitTest
     assert_equal [expected], [Pipeloader::Formula.of_guard(guarded)&.readers]
   end
 
+  # {method of a field class, or of an extension => keys of the context that it asks; nil where it may do anything else}
+  FIELD_GUARDS = {
+    "def authorized?(object, arguments, context) = super && (@admins ? context[:viewer]&.size : true)" => %i[viewer],
+    "def authorized?(object, arguments, context) = super(object, arguments, context) && context[:viewer]" => %i[viewer],
+    "def authorized?(object, arguments, context) = super(arguments, object, context)" => nil,
+    "def authorized?(object, arguments, context) = [*@roles].all? { |it| context.dig(:roles, it) }" => nil,
+    "def authorized?(object, arguments, context) = @roles.blank? || @roles.all? { |it| context.dig(:roles, it) }" => %i[roles],
+    "def authorized?(object, arguments, context) = (raise GraphQL::ExecutionError, 'no' unless context[:viewer]; super)" => %i[viewer],
+    "def authorized?(object, arguments, context) = super && object" => nil,
+    "def resolve(object:, arguments:, context:) = (super if context[:viewer])" => %i[viewer],
+    "def resolve(object:, arguments:, context:) = (super(object: object, arguments: arguments, context: context) if context[:viewer])" => %i[viewer],
+    "def resolve(object:, arguments:, context:, **rest) = (super if context[:viewer])" => %i[viewer],
+    "def resolve(object: nil, objects: nil, arguments:, context:) = (super if context[:viewer])" => %i[viewer],
+    "def resolve(context:, **rest) = (super if context[:viewer])" => %i[viewer],
+    "def resolve(object:, arguments:, context:, **_) = options.empty? ? yield(object, arguments) : nil" => [],
+    "def resolve(object:, arguments:, context:) = yield(arguments, object)" => nil,
+    "def resolve(object:, arguments:, context:) = super || 1" => nil,
+    "def resolve(object:, arguments:, context:) = (super if object)" => nil
+  }.freeze
+
+  each_form(FIELD_GUARDS, "field's guard") do |text, expected, magic|
+    kind, extension = GraphQL::Schema::Field, GraphQL::Schema::FieldExtension
+    text.include?("def resolve") ? extension = Class.new(extension) : kind = Class.new(kind)
+    (kind.name ? extension : kind).class_eval(magic + text, __FILE__, 1)
+    field = kind.new(name: "it", type: String, null: true, owner: nil, extensions: extension.name ? [] : [extension])
+    bodies = Pipeloader::FieldGuard.new(field).bodies(field.extensions)
+    assert_equal [expected], [bodies && Pipeloader::Formula.contexts_of(bodies)&.map(&:key)]
+  end
+
   each_form(RESOLVED, "resolve_type") do |text, expected, magic|
     union = named(Class.new(GraphQL::Schema::Union) { possible_types CAR, BIKE })
     union.class_eval("#{magic}def self.resolve_type(object, context) = (#{text})", __FILE__, 1)

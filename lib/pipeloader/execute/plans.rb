@@ -167,6 +167,8 @@ module Pipeloader
     def attempt(plan, value, context)
       plan.history.try
       Executor.new(ResolverFiber.current, context).call(plan, value)
+    rescue Permit::Refused # of who asks, which is nothing about the plan
+      nil
     rescue *FORESEEN => e
       raise if Plans.interrupted?(e)
 

@@ -202,9 +202,10 @@ module Pipeloader
     def next? = @operation.schema.respond_to?(:execute_next)
 
     def objection_on_next(plain)
-      return unless plain.other_on_next? && next?
+      return unless next?
+      return "extensions of Execution::Next are given all objects" if plain.permit&.other_on_next?
 
-      "Execution::Next calls another method than `#{plain.reader}`"
+      "Execution::Next calls another method than `#{plain.reader}`" if plain.other_on_next?
     end
 
     def typename?(nodes) = nodes.first.name == "__typename"

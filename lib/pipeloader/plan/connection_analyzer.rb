@@ -12,7 +12,7 @@ module Pipeloader
     # @return [Selection]
     def analyze(type, selections, model)
       @type, @model = type, model
-      @nodes, @fields, @columns = nil, [], []
+      @nodes, @fields, @columns, @permits = nil, [], [], []
       objection = once(:connection, type) { objection_to_connection(type) }
       return nothing(objection) if objection
 
@@ -22,10 +22,13 @@ module Pipeloader
       return nothing(entries[loading]) if loading
       return nothing(entries.each_value.grep(String).first || "#{type.graphql_name}: no nodes are selected") unless @nodes
 
-      Selection::OfConnection.new(@operation, model, entries, @nodes, @fields)
+      Selection::OfConnection.new(@operation, model, entries, @nodes, @fields, @permits)
     end
 
     private
+
+    # All of them are asked of a connection, whatever becomes of the field.
+    def asked_first(...) = permitted(...).tap { |plain| @permits |= [*plain.permit] }
 
     def nothing(reason) = Selection.new(@operation, @model, {}, reason)
 
@@ -80,7 +83,7 @@ module Pipeloader
     # @return [ConnectionPlan::Total, nil] nil where the field is anything else
     def total(type, key, nodes)
       field = definition_of(type, nodes) or return
-      plain = PlainField.of(type, field)
+      plain = asked_first(type, field)
       return unless (chain = plain.chain) && ConnectionPlan::Total.of?(chain)
       return unless Coercion.objection(field.type).nil? && objection_on_next(plain).nil?
 
@@ -94,7 +97,7 @@ module Pipeloader
     # @return [ConnectionPlan::Computed, nil] nil where the field is anything else
     def of_its_own(type, key, nodes, known = [], item = nil)
       field = definition_of(type, nodes) or return
-      plain = PlainField.of(type, field)
+      plain = asked_first(type, field)
       formula = plain.formula_alone
       return unless formula && Coercion.objection(field.type).nil? && objection_on_next(plain).nil?
       return unless formula.contexts.empty? && (formula.readers - known).empty? && (names = names_of_node(formula, item))
@@ -127,7 +130,7 @@ module Pipeloader
       field = field_of(type, nodes)
       return field if field.is_a?(String)
 
-      plain = PlainField.of(type, field)
+      plain = asked_first(type, field)
       reason = plain.objection(host)
       return of_field(type, field, reason) if reason
 

@@ -109,14 +109,15 @@ module Pipeloader
 
     # @param nodes [Plan]
     # @param entries [Array<Edges, Nodes, Info, Total, Plan::Constant>] in the order of the response
-    def initialize(nodes, entries, fields, reasons = {})
+    def initialize(nodes, entries, fields, reasons = {}, permits: NONE)
       @nodes = nodes
       @projection = nodes.projection
       @links = nodes.links
       @models = nodes.models
       computed = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed)
       @formulas = [*entries, *computed.map { |entry| entry.made.call(@projection.columns) }].flat_map(&:formulas)
-      @spoilable = [*(self if @formulas.any?), *nodes.spoilable]
+      @permits = permits
+      @spoilable = [*(self if spoilable?), *nodes.spoilable]
       @parts = entries.freeze
       @totals = entries.grep(Total).freeze
       @fields = fields
@@ -135,9 +136,9 @@ module Pipeloader
     # True if nothing of it is graphql-ruby's alone: then it was a plan already, which didn't fit. Or if that may put something
     # into the context.
     def empty? = @reasons.empty? || asks?
-    def asks? = @nodes.asks?
+    def asks? = @permits.any? || @nodes.asks?
     def verify(rows) = @nodes.verify(rows)
-    def check(context) = @nodes.check(context)
+    def check(context) = [*@permits, @nodes].each { |it| it.check(context) }
     def takes?(_connection) = true
 
     def size = @nodes.size + @totals.size

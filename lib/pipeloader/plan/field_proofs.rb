@@ -13,12 +13,13 @@ module Pipeloader
       return field if field.is_a?(String)
 
       part = once_of_field(:part, type, model, field) { prove(type, field, model) }
-      part.is_a?(Proc) ? placed(part, nodes) : part
+      part = placed(part, nodes) if part.is_a?(Proc)
+      part.is_a?(String) ? part : part.permitted(permitted(type, field).permit)
     end
 
     # @return [Part, #call, String] what a field is wherever it is selected, or what makes that of its nodes
     def prove(type, field, model)
-      plain = PlainField.of(type, field)
+      plain = permitted(type, field)
       reason = plain.objection || objection_on_next(plain)
       reader = PlainModel.of(model).reader(plain.reader) unless reason
       chain = plain.chain || (Chain.of(plain.reader) if reader&.reason && !plain.paged?)

@@ -76,10 +76,12 @@ module Pipeloader
     # @param entries [Array<Constant, Leaf, Computed, Calculation, Link>] in the order of the response
     # @param reaches [Array<Reach>] that something else of its rows has
     # @param admission [Admission, nil]
-    def initialize(projection, entries, reaches: NONE, admission: nil)
+    # @param permits [Array<Permit>] of its fields
+    def initialize(projection, entries, reaches: NONE, admission: nil, permits: NONE)
       @projection = projection
       @entries = entries.freeze
       @admission = admission
+      @permits = permits
       computed = entries.grep(Computed)
       @formulas = entries.flat_map(&:formulas).uniq.freeze
       @reaches = [*reaches, *computed.flat_map { |entry| entry.readings.links }, *admission&.links].freeze
@@ -88,7 +90,7 @@ module Pipeloader
       @family = @models.each_value.first&.family
       @type = projection&.columns&.index(@family.column)
       @links.each { |link| @models.update(link.models) }
-      @asking = [*admission, *entries].select { |it| it.respond_to?(:asks?) && it.asks? }.freeze
+      @asking = [*permits, *admission, *entries].select { |it| it.respond_to?(:asks?) && it.asks? }.freeze
     end
 
     # @return [History] of its executions as a root's
@@ -107,7 +109,7 @@ module Pipeloader
     def spoilable = @spoilable ||= [*(self if spoilable?), *@links.flat_map(&:spoilable)].uniq(&:__id__).freeze
 
     # True if it has met rows that it isn't for, of which there will be more; or if one of its methods is another by now.
-    def spoiled? = @admission&.over? || @formulas.any?(&:over?)
+    def spoiled? = @admission&.over? || @permits.any?(&:over?) || @formulas.any?(&:over?)
 
     # Rows have come, for itself and what is below.
     def come(context)
@@ -188,7 +190,7 @@ module Pipeloader
 
     private
 
-    def spoilable? = !@admission.nil? || @formulas.any?
+    def spoilable? = !@admission.nil? || @permits.any? || @formulas.any?
 
     # Those of one place are read once, and written under several keys.
     #

@@ -22,6 +22,12 @@ module Pipeloader
       known.fetch(field) { known[field] = yield }
     end
 
+    # @return [PlainField] for who asks its Permit first
+    def permitted(type, field)
+      known = once(:permitted, type) { {}.compare_by_identity }
+      known[field] ||= PlainField.of(type, field).permitted
+    end
+
     # @return [Projection] of these +columns+ of the +model+'s, and its keys
     def projection(model, columns) = Projection.of(model, [*PlainModel.of(model).keys, *columns].uniq)
 

@@ -9,9 +9,14 @@ module Pipeloader
     #
     # columns: those that it reads of its object's row. entry: makes the plan's entry of a key and the rows' columns. reason: why
     # graphql-ruby does the field once the records that it brings are read; nil if it is plain. rows_only: whether only a Plan can
-    # do it, as where something below it asks the context. asks: whether it does so itself
-    Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks) do
+    # do it, as where something below it asks the context. asks: whether it does so itself. permit: Permit, where one is asked
+    Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks, :permit) do
       def call = nil
+
+      # Beside opaque fields graphql-ruby asks, object by object.
+      #
+      # @return [Part] the same where one may be asked
+      def permitted(permit) = permit.nil? ? self : dup.tap { |it| it.rows_only, it.permit = true, permit }
 
       def asking(contexts)
         self.asks = contexts.any?
@@ -82,7 +87,8 @@ module Pipeloader
     # @return [Plan]
     def written_from(projection)
       entries = @fields.map { |key, part| part.entry.call(key, projection&.columns) }
-      Plan.new(projection, entries, admission: @guarded&.entry&.call(projection.columns))
+      admission = @guarded&.entry&.call(projection.columns)
+      Plan.new(projection, entries, admission: admission, permits: @fields.each_value.filter_map(&:permit))
     end
 
     private
@@ -142,22 +148,24 @@ module Pipeloader
       # @param entries [Hash{String => Edges, Nodes, Info, Total, Plan::Constant, String}] by key; a String says why graphql-ruby
       #   does it
       # @param nodes [Plan]
-      # @param brings [Array<GraphQL::Schema::Field>] as ConnectionPlan's
-      def initialize(operation, model, entries, nodes, brings)
+      # @param brings [Array<GraphQL::Schema::Field>] as ConnectionPlan's, and +permits+
+      def initialize(operation, model, entries, nodes, brings, permits)
         fields = entries.transform_values { |it| it.is_a?(String) ? Opaque.new(it) : Part.new([], it) }
         super(operation, model, fields, entries.each_value.grep(String).first)
         @nodes = nodes
         @brings = brings
+        @permits = permits
       end
 
       private
 
-      def make_plan = ConnectionPlan.new(@nodes, @fields.each_value.map(&:entry), @brings)
+      def make_plan = ConnectionPlan.new(@nodes, @fields.each_value.map(&:entry), @brings, permits: @permits)
 
       # The name of its type is graphql-ruby's, too, and so is a number, beside fields that may ask for the same.
       def make_partial
         left, done = @fields.partition { |_, field| field.is_a?(Opaque) || LEFT.include?(field.entry.class) }.map(&:to_h)
-        ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, @reason ? left.transform_values(&:reason) : {})
+        reasons = @reason ? left.transform_values(&:reason) : {}
+        ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, reasons, permits: @permits)
       end
 
       LEFT = [Plan::Constant, ConnectionPlan::Total, ConnectionPlan::Computed].freeze

@@ -93,6 +93,14 @@ module Pipeloader
         formula if formula && formula.asked.empty? && formula.contexts.empty?
       end
 
+      # @param bodies [Array<Array>] of FieldGuard
+      # @return [Array<ContextValue>, nil] what they ask of the context; nil where they do anything else than to compute
+      def contexts_of(bodies)
+        bodies = bodies.map { |steps| ContextValue.fold(steps, GraphQL::Schema::Object) }
+        formula = make(OfType, nil, nil, bodies)
+        formula.contexts if formula&.asked&.empty?
+      end
+
       # @param model [Class] of records
       # @param name [Symbol] of a method of theirs
       # @param association [Proc] as the block of #of_type

@@ -32,13 +32,27 @@ module Pipeloader
 
     attr_reader :field
 
-    def initialize(type, field)
+    # @return [Permit, nil] whether it is resolved at all, where code of the application's says so
+    attr_reader :permit
+
+    def initialize(type, field, permit = nil)
       @type = type
       @field = field
+      @permit = permit
       @method = resolver_method
       @worked_out = LATER
       @of_associations = Bounded.new(MODELS).compare_by_identity # {model => Formula; nil where it is none}
       @helped = []
+    end
+
+    # The same for who asks the Permit first.
+    #
+    # @return [PlainField] itself where there is none
+    def permitted
+      return self if @permit || (own_check.nil? && foreign.empty?)
+
+      @permitted = nil if @permitted&.permit&.over?
+      @permitted ||= (permit = Permit.of(@field, foreign)) ? PlainField.new(@type, @field, permit) : self
     end
 
     # True if its type has the same method for it, or none.
@@ -154,14 +168,15 @@ module Pipeloader
     def own_code
       return "it has a resolver, #{@field.resolver}" if @field.resolver
 
-      %i[resolve authorized? with_extensions].each do |name|
-        return "`#{name}` of its field class is its own" unless @field.method(name).owner.equal?(HOST)
-      end
-      foreign = @field.extensions.find { |extension| !known?(extension) }
-      return "extension #{foreign.class}" if foreign
+      %i[resolve with_extensions].each { |name| return "`#{name}` of its field class is its own" unless hosts_own?(name) }
+      return "it has validators" if @field.validators.any?
 
-      "it has validators" if @field.validators.any?
+      own_check || foreign.map { |extension| "extension #{extension.class}" }.first unless @permit
     end
+
+    def hosts_own?(name) = @field.method(name).owner.equal?(HOST)
+    def own_check = ("`authorized?` of its field class is its own" unless hosts_own?(:authorized?))
+    def foreign = @field.extensions.reject { |extension| known?(extension) }
 
     def known?(extension)
       [HOST::ScopeExtension, HOST::ConnectionExtension].include?(extension.class) &&
