@@ -9,7 +9,7 @@ module Pipeloader
   # Formula proves what the code does.
   #
   # Limits: constants that aren't literals, but for errors of graphql-ruby's; helper methods that are given anything else than
-  # what it is given itself; a block in a block.
+  # what it is given itself.
   class FieldGuard < Guard
     AUTHORIZING = %i[object arguments context].freeze
     # What an extension's `resolve` may take.
@@ -18,26 +18,22 @@ module Pipeloader
     # How it goes on.
     GIVEN_ON = ["super", "super(object: object, arguments: arguments, context: context)", "yield(object, arguments)"].freeze
     KINDS = %i[req key keyreq keyrest].freeze
-    # Parameters of a block.
-    BLOCK = [{}, { lead_num: 1 }, { lead_num: 1, ambiguous_param0: true }].freeze
     AREF = [:opt_aref, { mid: :[], orig_argc: 1 }].freeze
     EXTENSION = GraphQL::Schema::FieldExtension
-    private_constant :AUTHORIZING, :RESOLVING, :GIVEN_ON, :KINDS, :BLOCK, :AREF, :EXTENSION
+    private_constant :AUTHORIZING, :RESOLVING, :GIVEN_ON, :KINDS, :AREF, :EXTENSION
 
     # Where code stands. host: whose method. roles: {name of a parameter of that => what it is}. above: how many of its name are
-    # called before it; nil of a helper method. block: the one in its code that is looked at
-    Scope = Struct.new(:host, :roles, :above, :code, :block) do
+    # called before it; nil of a helper method. blocks: in how many of its blocks, from the outside, what is looked at is
+    Scope = Struct.new(:host, :roles, :above, :code, :blocks) do
       def receiver = host.receiver
 
       # @return [Symbol, nil] which of the method's parameters a step asks, or assigns; nil if it's a variable of its own
       def role((step, place))
-        return unless (block ? %i[getlocal_WC_1] : %i[getlocal_WC_0 setlocal_WC_0]).include?(step)
+        return unless %i[getlocal_WC_0 setlocal_WC_0].include?(step)
 
         name = code.parameter(place)
         name && roles.fetch(name, :unknown)
       end
-
-      def steps = (block || code).steps
     end
     # A method as it was found: the one that is called by that name, or one above.
     Watched = Struct.new(:receiver, :name, :above, :found) do
@@ -138,9 +134,10 @@ module Pipeloader
 
     def walk(scope)
       method = scope.host
-      left, steps = scope.steps, []
+      left, steps, scope.blocks = scope.code.steps, [], 0
       left = ConstantNames.fold(left, method.unbind) unless method.owner.singleton_class?
       until left.empty?
+        scope.blocks += { block: 1, given: -1 }.fetch(left.first.first, 0) if left.first.is_a?(Array)
         replaced, left = taken(left, scope)
         steps.concat(replaced)
       end
@@ -151,10 +148,9 @@ module Pipeloader
     def taken(steps, scope)
       case steps
       in [[:putself], *] then going_on(steps, scope) || of_self(steps, scope)
-      in [[:getlocal_WC_0 | :getlocal_WC_1, _], *] then of_local(steps, scope) || going_on(steps, scope) || unknown
+      in [[:getlocal_WC_0, _], *] then of_local(steps, scope) || going_on(steps, scope) || unknown
       in [[:setlocal_WC_0, _] => step, *behind] then scope.role(step) ? unknown : [[step], behind]
       in [[:getinstancevariable, name, *], *behind] then [[variable_of(scope.receiver, name)], behind]
-      in [[:send, { mid:, orig_argc: 0 }, Array => block], *behind] then [of_block(mid, block, scope), behind]
       in [[_, { mid: :raise, orig_argc: 1 | 2 } => call], *behind] if Bytecode.on_self?(call) then [NOTHING, behind]
       in [step, *behind] then [[step], behind]
       end
@@ -162,7 +158,7 @@ module Pipeloader
 
     # By `super`, or to what an extension is before.
     def going_on(steps, scope)
-      return if scope.above.nil? || scope.block
+      return if scope.above.nil? || scope.blocks.positive?
 
       given = FieldGuard.going_on.find { |it| it == FieldGuard.normal(steps.take(it.size)) { |step| scope.role(step) } } or return
       behind = steps.drop(given.size)
@@ -187,7 +183,7 @@ module Pipeloader
     # What is asked of the context, and variables that are none of the parameters.
     def of_local((step, *behind), scope)
       case scope.role(step)
-      when nil then [[step.first == :getlocal_WC_0 ? step : PROVED], behind]
+      when nil then [[step], behind]
       when :context then of_context(behind, scope)
       end
     end
@@ -207,8 +203,8 @@ module Pipeloader
     # A value that is one step.
     def simple(step, scope)
       case step
-      in [:putobject | :putstring, _] then step
-      in [:getlocal_WC_0 | :getlocal_WC_1 | :getinstancevariable, *] then taken([step], scope).first.first
+      in [:putobject | :putstring | :block_parameter, _] then step
+      in [:getlocal_WC_0 | :getinstancevariable, *] then taken([step], scope).first.first
       else unknown
       end
     end
@@ -258,15 +254,6 @@ module Pipeloader
     def variable_of(receiver, name)
       @variables |= [[receiver, name]]
       PROVED
-    end
-
-    # What calls it once for each value.
-    def of_block(name, body, scope)
-      block = Bytecode.new(body, scope.host)
-      unknown unless scope.block.nil? && Formula.iterates?(name, :itself) && BLOCK.include?(body[11]) && block.straight?
-
-      walk(Scope.new(*scope.to_a.first(4), block))
-      NOTHING
     end
 
     # True if it is an error of graphql-ruby's that is raised.

@@ -92,7 +92,7 @@ module Pipeloader
     rescue DoesNotFit
       raise
     rescue StandardError => e
-      verdict = Coercion.verdict(e) { given?(context) }
+      verdict = DoesNotFit.verdict(e) { given?(context) }
       raise DoesNotFit === verdict ? Refused : verdict
     end
 
