@@ -94,6 +94,7 @@ class FormulasTest < PlanTest
 
   # {what it does => [type, resolver method]}
   PLAIN = {
+    format: [String, -> { format("%s, %p", object.name, [object.year]) }],
     interpolation: [String, -> { "#{object.name} (#{object.year}, #{object.price}, #{object.rate}, #{object.hidden})" }],
     strings: [String, -> { object.name.to_s.strip.squish.truncate(9, omission: "…").titleize.sub(/a/, "b").tr("o", "0") }],
     initials: [String, -> { object.name.to_s.scan(/\b\w/).join.upcase }],
@@ -168,7 +169,7 @@ class FormulasTest < PlanTest
     helper_with_a_block: [String, -> { yielding { object.name } }],
     helper_that_calls_itself: [String, -> { around(object.name.to_s) }],
     helper_sent: [String, -> { __send__(:helper) + object.name.to_s }],
-    format: [String, -> { format("%s", object.name) }],
+    format_keywords: [String, -> { format("%<it>s", it: object.name) }],
     own_object_in_a_list: [String, -> { [self, object.name].size.to_s + helper }],
     global: [String, -> { object.name.to_s + $PROGRAM_NAME[0, 0] }],
     block: [String, -> { object.name.to_s.gsub(/a/) { "b" } }],

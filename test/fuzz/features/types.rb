@@ -56,6 +56,18 @@ module Fuzz
     end
   end
 
+  SCALARS = ["value.to_s", "value.to_s.upcase", "format(\"<%s>\", value)", "value.to_i.zero? ? nil : value", "shown(value)", "100 / value.to_i", "(@seen ||= value).to_s", "\"\#{context[:viewer]}\#{value}\"", "value"].freeze
+
+  feature "scalar", 0.5 do
+    field do |t, m|
+      column = m.columns.reject { |it| it.name.end_with?("_type") || it.name == "type" }.then { |all| pick(all) } or next
+      name = "Scalar#{m.name}#{int(1..999)}"
+      world.sections[:declared] << "class Types::#{name} < GraphQL::Schema::Scalar\n  def self.coerce_result(value, context) = #{pick(SCALARS)}\n  def self.shown(value) = value.to_s.reverse\nend"
+      kind = pick(["Types::#{name}", "Types::#{name}", "[Types::#{name}, null: true]"])
+      t.field("scaled_#{column.name}_#{int(1..99)}", kind, options: ", method: :#{column.name}#{", null: false" if chance(0.3)}")
+    end
+  end
+
   feature "resolver class", 0.8 do
     field do |t, m|
       name = "Resolves#{m.name}#{int(1..999)}"
