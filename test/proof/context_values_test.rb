@@ -120,6 +120,15 @@ class ContextValuesTest < PlanTest
     assert_aside(query(:title, :listed), schemas, context: {}, errors: true)
   end
 
+  # One of values is a value, unless it has code for what isn't there, or is of another class.
+  def test_hashes
+    schemas = schemas()
+    [{ 1 => true, 3 => [nil, { "a" => 1.5 }] }, {}].each { |ids| assert_context(query(:listed), { ids: ids }, schemas) }
+    [Hash.new { |hash, key| hash[key] = 1 }, Hash.new(1), Class.new(Hash)[1, 2], { 1 => viewer }, { viewer => 1 }].each do |ids|
+      assert_aside(query(:listed), schemas(), context: { ids: ids }, errors: :any)
+    end
+  end
+
   Named = Struct.new(:id, :name) do
     def initial = name[0]
   end
