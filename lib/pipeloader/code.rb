@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Reads code: whose a method is, what Ruby has compiled it to, and what a constant in it may stand for.
+# Reads code: whose a method is, what Ruby has compiled it to, what a constant may stand for, and which methods only compute.
 #
 # In: methods. Out: facts, instructions in the same words on every Ruby, values of constants. Called by: proof, and whoever asks
 # whose a method is.
@@ -10,3 +10,4 @@ require "pipeloader/code/common_steps"
 require "pipeloader/code/bytecode"
 require "pipeloader/code/block_code"
 require "pipeloader/code/constant_names"
+require "pipeloader/code/known_methods"

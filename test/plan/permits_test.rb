@@ -119,7 +119,7 @@ class PermitsTest < PlanTest
     class_variable: ["super && !self.class.name.nil?", false],
     itself: ["super && !itself.nil?", false],
     changed: ["context = {}; super", false],
-    block_of_blocks: ["permissions.all? { |it| [it].all? { |one| context.dig(:permissions, one) } }", false, { permission: "view" }],
+    block_of_blocks: ["permissions.all? { |it| [it].all? { |one| context.dig(:permissions, one) } }", true, { permission: "view" }],
     with_a_block: ["super { true }", :any],
     yielding: ["(yield(object, arguments) if @admins) || super", :any]
   }.freeze

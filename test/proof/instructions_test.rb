@@ -376,7 +376,7 @@ class InstructionsTest < UnitTest
     (kind.name ? extension : kind).class_eval(magic + text, __FILE__, 1)
     field = kind.new(name: "it", type: String, null: true, owner: nil, extensions: extension.name ? [] : [extension])
     bodies = Pipeloader::FieldGuard.new(field).bodies(field.extensions)
-    assert_equal [expected], [bodies && Pipeloader::Formula.contexts_of(bodies)&.map(&:key)]
+    assert_equal [expected], [bodies && Pipeloader::Formula.contexts_of(bodies)&.map(&:source)]
   end
 
   each_form(RESOLVED, "resolve_type") do |text, expected, magic|

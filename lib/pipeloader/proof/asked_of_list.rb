@@ -68,7 +68,7 @@ module Pipeloader
 
     # @param name [Symbol] of what has asked the records by a block
     def made_of_records(name, paths, steps)
-      return unless Formula.iterates?(name)
+      return unless KnownMethods.iterates?(name)
       return steps if FOLDS.include?(name)
       return of_chosen(paths, steps) if CHOOSING.include?(name)
 
@@ -82,7 +82,7 @@ module Pipeloader
       size, steps = number(steps)
       case steps
       in [[_, { mid:, orig_argc: } => call], *behind] if orig_argc == (size ? 1 : 0) && Bytecode.on_object?(call)
-        return unless Formula.callable?(mid)
+        return unless KnownMethods.callable?(mid)
         return behind if size.nil? && MEASURING.include?(mid)
         return of_chosen(paths, behind) if size ? PARTS.include?(mid) : mid == :reverse
 

@@ -82,8 +82,9 @@ module Pipeloader
       in [[:block_parameter, number], *behind] if @blocks.key?(number) then of_each(@blocks[number].last, behind)
       in [[:given, number, _], *behind] if @blocks.key?(number) then made_of_records(*@blocks[number], behind)
       in [[:putobject, Symbol => name], [:send, { mid:, orig_argc: 0 } => call, nil], *behind]
-        behind if Bytecode.block_pass?(call) && Formula.iterates?(mid) && Formula.callable?(name)
-      in [[:block, _, { mid:, orig_argc: 0 } => call], *behind] then (behind if Bytecode.block?(call) && Formula.iterates?(mid))
+        behind if Bytecode.block_pass?(call) && KnownMethods.iterates?(mid) && KnownMethods.callable?(name)
+      in [[:block, _, { mid:, orig_argc: 0 } => call], *behind]
+        behind if Bytecode.block?(call) && KnownMethods.iterates?(mid)
       in [[:context_value, _], *behind] then behind
       in [Symbol => label, *behind] then @passed.push(label) && behind
       in [step, *behind] then (behind if harmless?(step))
@@ -103,7 +104,7 @@ module Pipeloader
       path(reader, steps, @paths)
     end
 
-    def reader?(name) = name.match?(READER) && !(name.end_with?("?") && Formula.callable?(name))
+    def reader?(name) = name.match?(READER) && !(name.end_with?("?") && KnownMethods.callable?(name))
 
     # Of what a reader of a record returns, as of an associated record.
     #
@@ -134,7 +135,8 @@ module Pipeloader
     def truth?(steps)
       case steps
       in [[:branchif | :branchunless, _], *] | [[:opt_not, _], *] | [[:dup], [:branchunless, _], [:pop], *] then true
-      in [[_, { mid: :nil? | :present? | :blank? => mid } => call], *] then Bytecode.on_object?(call) && Formula.callable?(mid)
+      in [[_, { mid: :nil? | :present? | :blank? => mid } => call], *]
+        Bytecode.on_object?(call) && KnownMethods.callable?(mid)
       else false
       end
     end
@@ -153,7 +155,7 @@ module Pipeloader
       [name, behind] if name
     end
 
-    def further?(name) = name.match?(READER) && !Formula.callable?(name)
+    def further?(name) = name.match?(READER) && !KnownMethods.callable?(name)
 
     def taken(steps)
       case steps
@@ -164,7 +166,7 @@ module Pipeloader
 
     def harmless?(step)
       case step
-      in [name, literal] if LITERALS.include?(name) then Formula.literal?(literal)
+      in [name, literal] if LITERALS.include?(name) then KnownMethods.literal?(literal)
       in [name, label] if JUMPS.include?(name) then !@passed.include?(label) # there are no loops
       in [name, *] then STEPS.include?(name) || harmless_call?(name, step.grep(Hash))
       end
@@ -172,7 +174,7 @@ module Pipeloader
 
     # An instruction may have two: `!=` falls back on `==`.
     def harmless_call?(name, calls)
-      calls.any? && name.start_with?("opt_") && calls.all? { |call| Bytecode.simple?(call) && Formula.callable?(call[:mid]) }
+      calls.any? && name.start_with?("opt_") && calls.all? { |call| Bytecode.simple?(call) && KnownMethods.callable?(call[:mid]) }
     end
   end
 end

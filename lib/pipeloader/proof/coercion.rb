@@ -83,7 +83,7 @@ module Pipeloader
       end
     end
 
-    def own(value, context) = Formula.literal?(value) ? @formula.call(value, context) : raise(DoesNotFit)
+    def own(value, context) = KnownMethods.literal?(value) ? @formula.call(value, context) : raise(DoesNotFit)
 
     def string(value)
       string = value.to_s

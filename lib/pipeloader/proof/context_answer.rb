@@ -60,7 +60,7 @@ module Pipeloader
 
       # Of nil anything: at most it raises.
       def harmless?(found, name)
-        return Formula.callable?(name) || (NilClass === found && !found.respond_to?(name, true)) if plain_through?(found)
+        return KnownMethods.callable?(name) || (NilClass === found && !found.respond_to?(name, true)) if plain_through?(found)
 
         record?(found) && reads_columns?(found, name)
       end

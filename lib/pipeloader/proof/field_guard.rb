@@ -222,7 +222,7 @@ module Pipeloader
 
     # True if that is what `field` is.
     def field?(extension)
-      return false if !(EXTENSION === extension) || Formula.refined?(:field)
+      return false if !(EXTENSION === extension) || KnownMethods.refined?(:field)
 
       watch(method = extension.method(:field))
       Provenance.graphql?(method) && extension.instance_variable_get(:@field).equal?(@field)
@@ -240,7 +240,7 @@ module Pipeloader
 
     # @param given [Array<Symbol>] what its parameters are
     def asked_of(receiver, name, given = NOTHING)
-      unknown if !receiver.respond_to?(name, true) || Formula.refined?(name)
+      unknown if !receiver.respond_to?(name, true) || KnownMethods.refined?(name)
       method = receiver.method(name)
       names = method.parameters.filter_map { |kind, it| it if kind == :req }
       unknown unless names.uniq.size == given.size && method.parameters.size == given.size
@@ -259,7 +259,7 @@ module Pipeloader
     # True if it is an error of graphql-ruby's that is raised.
     def raises?(path, scope)
       error = ConstantNames.everywhere(path)
-      return false unless error.instance_of?(Class) && error <= GraphQL::Error && !Formula.refined?(:raise)
+      return false unless error.instance_of?(Class) && error <= GraphQL::Error && !KnownMethods.refined?(:raise)
 
       Provenance.graphql?(error.instance_method(:initialize)) &&
         [error.method(:new), error.method(:exception), scope.receiver.method(:raise)].all? { |it| it.source_location.nil? }

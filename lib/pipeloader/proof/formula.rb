@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "active_support/time"
-require "bigdecimal"
-
 module Pipeloader
   # A method that does nothing but to work something out from columns: a resolver method, or one of the model's.
   #
@@ -11,53 +8,14 @@ module Pipeloader
   #
   # It reads no more than these, changes nothing, and what it returns depends on nothing else: so it may be given an object that
   # has just these columns, at any time, and again. Told by the instructions that Ruby has compiled it to: besides readers of
-  # the record it calls only methods of NAMES, which do no more for any value that there can be (a column's, a literal, or what
-  # such a method returns: of one of CLASSES). Each has to be Ruby's own, or ActiveSupport's.
+  # the record it calls only KnownMethods.
   class Formula
-    CLASSES = [NilClass, TrueClass, FalseClass, Integer, Float, Rational, BigDecimal, String, Symbol, Regexp, Range, Array, Hash,
-               Enumerator, Enumerator::Chain, Enumerator::ArithmeticSequence, Date, Time, ActiveSupport::TimeWithZone,
-               ActiveSupport::Duration].to_set.compare_by_identity.freeze
-
-    # Nothing that changes its receiver, is random, asks a clock or a configuration with code in it, or tells one object from
-    # another that is like it.
-    NAMES = %i[
-      == != ! =~ === < <= > >= <=> + - * / % & | ^ -@ +@ ~ [] eql? nil? between? clamp in? itself
-      blank? present? presence empty? any? all? none? include? exclude? key? cover?
-      zero? positive? negative? even? odd? nan? finite? integer?
-      to_s to_str to_i to_f to_sym to_a inspect
-      size length bytesize count sum min max first last second third at from to take drop reverse rotate sort uniq compact
-      compact_blank flatten join dig tally fetch values_at keys values zip
-      strip lstrip rstrip chomp chop chars lines upcase downcase upcase_first capitalize swapcase sub gsub tr tr_s squeeze squish
-      ljust rjust center split partition rpartition index rindex scan slice start_with? end_with? delete_prefix delete_suffix
-      match? casecmp casecmp? ord hex oct succ pred
-      remove truncate truncate_words titleize titlecase humanize camelize underscore dasherize
-      abs round floor ceil div modulo fdiv divmod digits
-      year month mon day mday wday yday hour min sec usec nsec iso8601 strftime before? after?
-    ].to_set.freeze
-
-    # Methods that these call on a value in turn, and that are Ruby's own.
-    INSIDE = %i[
-      to_s hash eql? == === <=> coerce to_str to_ary to_hash dup length [] []= include? respond_to_missing? method_missing
-      gsub! sub! strip! lstrip! rstrip! tr! downcase! upcase! capitalize! delete_suffix! slice!
-    ].freeze
-
-    # Methods that make an Array or a Hash of values: to write that calls `inspect` on each.
-    COLLECTING = %i[newarray newhash].freeze
-
-    # Methods that may be called with one of NAMES in place of a block, or with one that only computes: `map(&:strip)`.
-    ITERATIONS = %i[
-      map collect flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by
-      group_by partition uniq take_while drop_while index_by
-    ].to_set.freeze
-
     # Behind these an association may not be asked for, and what doesn't ask isn't read in vain.
     BRANCHES = %i[branchif branchunless opt_case_dispatch].freeze
     # Asked of an associated record where it is tested whether there is one.
     TESTED = :!
     NOTHING = {}.freeze
-    private_constant :NOTHING, :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS, :BRANCHES
-
-    @rubys = {}
+    private_constant :NOTHING, :BRANCHES
 
     class << self
       # @param type [Class] object type
@@ -118,24 +76,6 @@ module Pipeloader
         formula.of_columns(columns.uniq) unless columns.include?(nil)
       end
 
-      # True if a method does no more for any value that there can be.
-      def callable?(name) = NAMES.include?(name) && rubys?(name)
-
-      # True if that is so of one that is given a block which does no more, either.
-      def iterates?(name) = ITERATIONS.include?(name) && rubys?(name)
-
-      # True if somebody has made another method of that name, for some code.
-      def refined?(name) = refined.include?(name)
-
-      # True if a +value+ is of classes that there can be.
-      def literal?(value)
-        case value
-        when Array then value.all? { |item| literal?(item) }
-        when Hash then value.all? { |pair| literal?(pair) }
-        else CLASSES.include?(value.class)
-        end
-      end
-
       private
 
       # @param bodies [Array<Array>] the steps of the +method+, and of others that it runs
@@ -147,31 +87,9 @@ module Pipeloader
 
         return if asked.record_itself?
         names = [*asked.names, *contexts.flat_map(&:calls).map(&:name)]
-        return if names.any? { |name| refined?(name) } || !bodies.all? { |steps| inside(steps).all? { |it| rubys?(it) } }
+        return if names.any? { |name| KnownMethods.refined?(name) } || !bodies.all? { |steps| KnownMethods.alone_in?(steps) }
 
         kind.new(host, method, asked.paths, parameters, contexts, asked.chains, asked.tested)
-      end
-
-      # @return [Array<Symbol>] what the steps' calls may call in turn
-      def inside(steps) = shows?(steps) ? [*INSIDE, :inspect] : INSIDE
-
-      def shows?(steps)
-        steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
-      end
-
-      # True if nobody else has defined it for a value that there can be, by the time it is first asked.
-      def rubys?(name)
-        @rubys.fetch(name) { @rubys[name] = !refined.include?(name) && CLASSES.all? { |known| rubys_in?(known, name) } }
-      end
-
-      def rubys_in?(known, name)
-        defined = known.method_defined?(name) || known.private_method_defined?(name)
-        !defined || Provenance.core_alone?(known.instance_method(name))
-      end
-
-      # The class that has it, and where it is used, don't matter.
-      def refined
-        @refined ||= ObjectSpace.each_object(Refinement).flat_map { |it| it.instance_methods(false) }.to_set
       end
     end
 
@@ -211,7 +129,7 @@ module Pipeloader
     # @return [Formula, nil] itself; nil where somebody refines one
     def calling(methods)
       @methods = methods
-      self unless methods.any? { |method| Formula.refined?(method.name) }
+      self unless methods.any? { |method| KnownMethods.refined?(method.name) }
     end
 
     # True if its code makes Hashes.

@@ -16,7 +16,7 @@ module Pipeloader
       end
 
       def [](key)
-        asked = @values.select { |value| value.key == key }
+        asked = @values.select { |value| value.source == key }
         return if asked.empty? # by graphql-ruby: it would be what another field is given
 
         ContextAnswer.verify_all(asked, @context)
@@ -100,6 +100,7 @@ module Pipeloader
 
     def given?(context)
       asked = Asked.new(@contexts, context)
+      ContextAnswer.verify_all(@contexts.reject { |value| value.source.is_a?(Symbol) }, context)
       authorized = @field.authorized?(nil, GIVEN.fetch(:arguments), asked)
       authorized && !context.schema.lazy?(authorized) &&
         @extensions.all? { |extension| extension.resolve(**GIVEN, context: asked) { ON }.equal?(ON) }

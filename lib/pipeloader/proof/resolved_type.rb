@@ -6,7 +6,7 @@ module Pipeloader
   #     def self.resolve_type(object, _context) = object.is_a?(Car) ? Types::Car : Types::Bike
   #     def self.resolve_type(_type, object, _context) = "Types::#{object.class.name}".constantize    # the schema's
   #
-  # Told by the instructions that Ruby has compiled it to: it calls only methods of CALLS and Formula::NAMES, of constants
+  # Told by the instructions that Ruby has compiled it to: it calls only methods of CALLS and KnownMethods::NAMES, of constants
   # (modules and Hashes) and of what comes from these, and does not look at the context. Whatever it may call of a record besides
   # asking for its class, the record that it's given for all others refuses.
   #
@@ -91,7 +91,7 @@ module Pipeloader
       return STEPS.include?(name) || CONSTANTS.include?(name) if calls.empty?
 
       @calls |= calls.map { |call| call[:mid] }
-      calls.all? { |call| Bytecode.simple?(call) && (CALLS.include?(call[:mid]) || Formula.callable?(call[:mid])) }
+      calls.all? { |call| Bytecode.simple?(call) && (CALLS.include?(call[:mid]) || KnownMethods.callable?(call[:mid])) }
     end
 
     # @return [Array] all that the constants may stand for; nil for one that isn't found
