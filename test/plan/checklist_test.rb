@@ -9,7 +9,7 @@ class PlanChecklistTest < PlanChecklistCase
   end
 
   class Quiet < GraphQL::Schema::FieldExtension
-    def resolve(object:, arguments:, **) = yield(object, arguments)
+    def after_resolve(value:, **) = value
   end
 
   class Resolving < GraphQL::Schema::Resolver

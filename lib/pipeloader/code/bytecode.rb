@@ -95,7 +95,7 @@ module Pipeloader
     def leaves?(index)
       _, parameter = @method.parameters.fetch(index)
       @method.parameters.one? { |_, it| it == parameter } &&
-        raw.none? { |name, place| name == :getlocal_WC_0 && parameter(place) == parameter }
+        steps.none? { |name, place| name == :getlocal_WC_0 && parameter(place) == parameter }
     end
 
     # @return [Symbol, nil] of the local variable at +place+ of the frame, if it's one of the method's parameters

@@ -86,13 +86,15 @@ module Pipeloader
       Frame.of(written_by, things, coerced: false).build(context)
     end
 
-    # As #grow for each of +values+, which are one field's; their reads share a burst.
-    def grow_all(values, type, selections, node, context)
-      fiber = ResolverFiber.current
-      return values.map { |value| grow(value, type, selections, node, context) } if values.one? || !fiber.parks?
+    # As #grow or #grow_things, whichever it is.
+    def grow_either(value, *place) = grow(value, *place) || grow_things(value, *place)
 
-      grow_associations(values, type, selections, node, context) ||
-        fiber.side_by_side(values) { |value| grow(value, type, selections, node, context) }
+    # As #grow_either for each of +values+, which are one field's; their reads share a burst.
+    def grow_all(values, *place)
+      fiber = ResolverFiber.current
+      return values.map { |value| grow_either(value, *place) } if values.one? || !fiber.parks?
+
+      grow_associations(values, *place) || fiber.side_by_side(values) { |value| grow_either(value, *place) }
     end
 
     # The plain part of an object's selections.

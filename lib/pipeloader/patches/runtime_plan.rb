@@ -14,8 +14,7 @@ module Pipeloader
         if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
           ResolverFiber.current&.settle
           if pipeloader_plans
-            tree = pipeloader_plans.grow(value, current_type, next_selections, ast_node, context) ||
-                   pipeloader_plans.grow_things(value, current_type, next_selections, ast_node, context)
+            tree = pipeloader_plans.grow_either(value, current_type, next_selections, ast_node, context)
             return set_result(selection_result, result_name, tree, false, is_non_null) if tree
 
             value, place = pipeloader_place(value, current_type, field, ast_node, next_selections, arguments)
