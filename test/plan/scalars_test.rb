@@ -78,6 +78,7 @@ class ScalarsTest < PlanTest
     zone: ["value.in_time_zone.to_s", %i[made], false],
     service: ["Shop.count.to_s + value.to_s", %i[title], false],
     of_context: ["\"\#{context[:mark]}\#{value}\"", %i[title], false],
+    of_context_in_a_block: ["[value].map { |it| \"\#{context[:mark]}\#{it}\" }.first", %i[title], false],
     tests_context: ["context ? value.to_s : nil", %i[title], false],
     hands_on: ["shown(value, context.to_s.size.to_s)", %i[title], false],
     sets_context: ["context = value; context.to_s", %i[title], false],
