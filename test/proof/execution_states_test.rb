@@ -131,10 +131,11 @@ class ExecutionStatesTest < PlanTest
 
   def test_locales
     I18n.with_locale(:de) { assert_current("{ posts { locale } }", as(3)) }
-    own = Class.new(I18n::Config) { def locale = (LOG << :locale) && super }.new
     config = I18n.config
-    I18n.config = own
-    assert_opaque("{ posts { locale } }", as(3))
+    [Class.new(I18n::Config) { def locale = (LOG << :locale) && super }, Class.new(I18n::Config) { def default_locale = (LOG << :default) && :de }].each do |own|
+      I18n.config = own.new
+      assert_opaque("{ posts { locale } }", as(3))
+    end
   ensure
     I18n.config = config if config
   end

@@ -8,7 +8,9 @@ module Pipeloader
   class ExecutionState
     # An instance is made by these where it's first asked for.
     MAKING = %i[initialize attributes].freeze
-    private_constant :MAKING
+    # Of I18n's configuration: the second is asked where none is set.
+    LOCALES = %i[locale default_locale].freeze
+    private_constant :MAKING, :LOCALES
 
     class << self
       # @param path [Array<Symbol>] as of Bytecode.constants
@@ -52,7 +54,10 @@ module Pipeloader
 
     private
 
-    def locale? = [I18n, I18n.config].all? { |it| Provenance.i18n_alone?(it.method(:locale)) }
+    def locale?
+      methods = [I18n.method(:locale), *LOCALES.map { |name| I18n.config.method(name) }]
+      methods.all? { |it| Provenance.i18n_alone?(it) }
+    end
 
     def attribute?
       methods = [@host.method(@name), @host.method(:instance), *[@name, *MAKING].map { |name| @host.instance_method(name) }]
