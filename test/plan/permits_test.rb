@@ -120,6 +120,8 @@ class PermitsTest < PlanTest
     itself: ["super && !itself.nil?", false],
     changed: ["context = {}; super", false],
     block_of_blocks: ["permissions.all? { |it| [it].all? { |one| context.dig(:permissions, one) } }", true, { permission: "view" }],
+    splatted: ["super(object, arguments, **context)", false],
+    asked_of_an_error: ["super && !include?(GraphQL::ExecutionError)", false],
     with_a_block: ["super { true }", :any],
     yielding: ["(yield(object, arguments) if @admins) || super", :any]
   }.freeze
@@ -130,6 +132,7 @@ class PermitsTest < PlanTest
       def open? = true
       def sees?(object) = !object.nil?
       def of?(permission) = permission.nil?
+      def include?(error) = (@errors ||= []).push(error).size.negative?
       private :allowed?, :sees?, :of?, :open?
     end
     const_set(:"#{name.to_s.camelize}Field", kind)
@@ -153,6 +156,7 @@ class PermitsTest < PlanTest
     swapped: [ALL, "yield(arguments, object) unless options[:permissions]", :any],
     another_object: [ALL, "yield(object.class.authorized_new(PermitsTest::Bill.find(1), context), arguments)", false],
     another_arguments: [ALL, "yield(object, {})", false],
+    splatted: [ALL, "yield(object, **arguments)", false],
     with_a_memo: [ALL, "yield(object, arguments, 1)", false],
     changing: [ALL, "yield(object, arguments).itself", false],
     kept: [ALL, "value = super; value", false],
@@ -213,6 +217,14 @@ class PermitsTest < PlanTest
     schemas = self.class.make_schemas("HelperAnew", kind)
     assert_plan(QUERY, schemas)
     kind.class_eval { def open? = false }
+    2.times { assert_equal(*both(QUERY, schemas) { given }) }
+  end
+
+  def test_helper_removed
+    kind = kind_of("super && open?") { def open? = true }
+    schemas = self.class.make_schemas("HelperRemoved", kind)
+    assert_plan(QUERY, schemas)
+    kind.class_eval { remove_method :open? }
     2.times { assert_equal(*both(QUERY, schemas) { given }) }
   end
 

@@ -219,6 +219,7 @@ class ScalarsTest < PlanTest
   # {what => [class body, whether a plan does it]}
   WAYS = {
     private_helper: ["class << self; def coerce_result(value, _) = shown(value); private def shown(value) = value.to_s; end", true],
+    private: ["def self.coerce_result(value, _) = value.to_s; private_class_method :coerce_result", false],
     deeper_helpers: ["def self.coerce_result(value, _) = a(value); def self.a(value) = b(value, 1); def self.b(value, number) = value.to_s * number", true],
     recursive: ["def self.coerce_result(value, _) = a(value); def self.a(value) = value.nil? ? a(1) : value.to_s", false],
     optional: ["def self.coerce_result(value, context = nil) = value.to_s", false],
@@ -273,6 +274,7 @@ class ScalarsTest < PlanTest
     opaque: ["def self.coerce_result(value, _) = (@last = value.to_s)", false],
     helper: ["def self.shown(value) = value.to_s.swapcase", true],
     opaque_helper: ["def self.shown(value) = value.to_s + object_id.to_s", false],
+    removed_helper: ["singleton_class.remove_method(:shown)", false],
     above: ["def self.format(text, value) = value.to_s + text", true],
     module: ["extend(Module.new { def coerce_result(value, _) = 3 })", true], # which comes behind its own
     prepended: ["singleton_class.prepend(Module.new { def coerce_result(value, _) = value.to_s * 2 })", true]

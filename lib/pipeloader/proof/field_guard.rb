@@ -20,7 +20,9 @@ module Pipeloader
     KINDS = %i[req key keyreq keyrest].freeze
     AREF = [:opt_aref, { mid: :[], orig_argc: 1 }].freeze
     EXTENSION = GraphQL::Schema::FieldExtension
-    private_constant :AUTHORIZING, :RESOLVING, :GIVEN_ON, :KINDS, :AREF, :EXTENSION
+    # `case` asks `===` of what isn't self, by the same instruction.
+    NAME = /\A[a-z_]/
+    private_constant :AUTHORIZING, :RESOLVING, :GIVEN_ON, :KINDS, :AREF, :EXTENSION, :NAME
 
     # Where code stands. host: whose method. roles: {name of a parameter of that => what it is}. above: how many of its name are
     # called before it; nil of a helper method. blocks: in how many of its blocks, from the outside, what is looked at is
@@ -37,21 +39,26 @@ module Pipeloader
     end
     # A method as it was found: the one that is called by that name, or one above.
     Watched = Struct.new(:receiver, :name, :above, :found) do
-      def over? = above.times.inject(receiver.method(name)) { |it, _| it&.super_method } != found
+      def over?
+        above.times.inject(receiver.method(name)) { |it, _| it&.super_method } != found
+      rescue NameError # there is none
+        true
+      end
     end
     private_constant :Scope, :Watched
 
     class << self
       # @param steps [Array<Array, Symbol>]
       # @yield [Array] a step that asks a local variable
-      # @return [Array<Array, Symbol>] the same, with the block's values in place of these, and however something is called: a
-      #   `super` that has run has a name
+      # @return [Array<Array, Symbol>] the same, with the block's values in place of these; a `super` that has run has a name, and
+      #   is to have none
       def normal(steps)
         steps.map do |step|
-          next step if step.is_a?(Symbol)
-
-          changing = step.first == :invokesuper ? %i[flag mid] : %i[flag]
-          step.first == :getlocal_WC_0 ? yield(step) : step.map { |it| it.is_a?(Hash) ? it.except(*changing) : it }
+          case step
+          in [:getlocal_WC_0, _] then yield(step)
+          in [:invokesuper, call, *rest] then [:invokesuper, call.except(:mid), *rest]
+          else step
+          end
         end
       end
 
@@ -69,7 +76,7 @@ module Pipeloader
     end
 
     # Compiled when it is loaded, as what Bytecode compiles.
-    @going_on = [compiled(AUTHORIZING.join(", "), "super"),
+    @going_on = [*["super", "super(object, arguments, context)"].map { |it| compiled(AUTHORIZING.join(", "), it) },
                  *RESOLVING.map { |it| compiled(it, "super") },
                  *GIVEN_ON.drop(1).map { |it| compiled(RESOLVING.first, it) }].freeze
 
@@ -152,6 +159,7 @@ module Pipeloader
       in [[:setlocal_WC_0, _] => step, *behind] then scope.role(step) ? unknown : [[step], behind]
       in [[:getinstancevariable, name, *], *behind] then [[variable_of(scope.receiver, name)], behind]
       in [[_, { mid: :raise, orig_argc: 1 | 2 } => call], *behind] if Bytecode.on_self?(call) then [NOTHING, behind]
+      in [[:opt_send_without_block, { mid: NAME } => call], *] if Bytecode.on_self?(call) then unknown # given an error's class
       in [step, *behind] then [[step], behind]
       end
     end

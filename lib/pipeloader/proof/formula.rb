@@ -44,7 +44,7 @@ module Pipeloader
       def of_scalar(type)
         host, method = type.singleton_class, type.method(:coerce_result)
         own = host.instance_method(:coerce_result)
-        return unless method.arity == 2 && Bytecode.of(own, %i[req])&.leaves?(1)
+        return unless host.public_method_defined?(:coerce_result) && method.arity == 2 && Bytecode.of(own, %i[req])&.leaves?(1)
 
         found = OwnCalls.new(host, type).of(own, %i[req])
         formula = make(OfScalar, host, method, found.values)&.calling(found.keys) if found
@@ -141,7 +141,11 @@ module Pipeloader
     def helped? = @methods.many?
 
     # True if one of its methods isn't as it was.
-    def over? = @methods.any? { |method| @host.instance_method(method.name) != method }
+    def over?
+      @methods.any? { |method| @host.instance_method(method.name) != method }
+    rescue NameError # there is none
+      true
+    end
 
     # @return [Array<Symbol>] what it calls of the record
     def asked = [*@readers, *@further.keys, *@chains.keys]
