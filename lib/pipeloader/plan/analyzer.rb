@@ -154,6 +154,8 @@ module Pipeloader
     # @return [Part, nil] nil where there is code, or more to be done
     def attribute(type, field, nodes, model)
       plain = PlainField.of(type, field)
+      return if objection_on_next(plain) || (next? && model <= Hash && !named?(type, field, nodes))
+
       known = once_of_field(:attribute, type, model, field) { Attribute.of(field.graphql_name, plain, model) } or return
       return Selection::Part.new([], ->(key, _) { known.under(key) }) if leaf?(field)
 
