@@ -289,4 +289,43 @@ class ScopesTest < PlanTest
     end
     found.flat_map(&:value).each { |tenant, answer| assert_equal sorted(expected[tenant]), sorted(answer) }
   end
+
+  # What such records lead to may not be loaded: ActiveRecord raises.
+  class StrictlyScoped < ActiveRecord::Base
+    self.table_name = "comments"
+    default_scope { strict_loading }
+    belongs_to :commenter, class_name: "User", optional: true
+  end
+
+  class Strict < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :strict, -> { order(:id).strict_loading }, foreign_key: :post_id, class_name: "::Comment"
+    has_one :strict_one, -> { order(:id).strict_loading }, foreign_key: :post_id, class_name: "::Comment"
+    has_many :by_default, foreign_key: :post_id, class_name: "ScopesTest::StrictlyScoped"
+    has_many :loose, -> { order(:id) }, foreign_key: :post_id, class_name: "::Comment"
+  end
+
+  def test_scopes_that_are_strict_loading
+    user = type("StrictUser") { field :name, String }
+    remark = type("StrictRemark") { field :id, Integer; field :commenter, user }
+    story = type("StrictStory") do
+      %i[strict by_default loose].each { |name| field name, [remark] }
+      field :strict_one, remark
+      field :page, remark.connection_type, method: :strict
+      field :names, String
+      field :chained, [remark]
+      def names = object.strict.map { |it| it.commenter&.name }.inspect
+      def chained = object.strict.where(score: 1..)
+    end
+    schemas = schemas({ them: [[story], -> { Strict.order(:id) }] })
+    ["strict { commenter { name } }", "strictOne { commenter { name } }", "byDefault { commenter { name } }", "names",
+     "page(first: 1) { nodes { commenter { name } } }", "chained { commenter { name } }"].each do |asked|
+      answer = nil
+      2.times { assert_equal(*schemas.map { |schema| text_of(answer = schema.execute("{ them { #{asked} } }").to_h) }, asked) }
+      assert_includes answer.dig("errors", 0, "message"), "StrictLoadingViolationError", asked
+    end
+    assert_plan("{ them { loose { commenter { name } } } }", schemas)
+    around = "{ them { loose { commenter { name } } } }"
+    2.times { assert_equal(*schemas.map { |schema| ::Comment.strict_loading.scoping(all_queries: true) { text_of(schema.execute(around).to_h) } }) }
+  end
 end

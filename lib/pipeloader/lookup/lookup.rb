@@ -151,8 +151,8 @@ module Pipeloader
     # @param index [Integer] where in a row it is told whose it is
     def by_key(result, index) = Rows.of(@model, result).group_by { |row| row[index] }
 
-    # @return [Arel::SelectManager, nil] what is asked for; nil where +relation+ brings no whole rows of its table
-    def arel_of(relation) = (@projection.narrow(relation).arel if @projection.narrows?(relation))
+    # @return [Arel::SelectManager, nil] what is asked for; nil where a +query+ brings no whole rows of its table, to be followed
+    def arel_of(query) = (@projection.narrow(query).arel if @projection.narrows?(query) && !query.strict_loading_value)
 
     # True if an owner's key is all that is asked of a row, and there is one for each.
     def by_key?(said)
