@@ -100,7 +100,7 @@ class PermitsTest < PlanTest
     helper_alone: ["open? && super", true],
     helper_of_the_object: ["super && sees?(object)", false],
     helper_with_a_value: ["super && of?(@permission)", false],
-    raising: ["raise GraphQL::ExecutionError, \"no \#{@permission}\" unless context[:permissions][\"view\"]; super", true],
+    raising: ["raise ::GraphQL::ExecutionError, \"no \#{@permission}\" unless context[:permissions][\"view\"]; super", true],
     raising_another: ['raise(ArgumentError, "no") unless context[:permissions]["view"]; super', false],
     the_object: ["super && !object.respond_to?(:score).nil?", false],
     whether_there_is_an_object: ["!object.nil?", false],
@@ -152,7 +152,7 @@ class PermitsTest < PlanTest
     either_engine: [ENGINES, "super if context[:viewer].admin?", true, true],
     the_rest: ["context:, **rest", "super if context[:permissions][\"view\"]", true, true],
     by_names: [ALL, "super(object: object, arguments: arguments, context: context) if options[:open].nil?", true],
-    raising: [ALL, "raise GraphQL::ExecutionError, \"no\" unless field.permissions.any? { |it| context.dig(:permissions, it) }; super", true],
+    raising: [ALL, "raise ::GraphQL::ExecutionError, \"no\" unless field.permissions.any? { |it| context.dig(:permissions, it) }; super", true],
     swapped: [ALL, "yield(arguments, object) unless options[:permissions]", :any],
     another_object: [ALL, "yield(object.class.authorized_new(PermitsTest::Bill.find(1), context), arguments)", false],
     another_arguments: [ALL, "yield(object, {})", false],
@@ -288,7 +288,7 @@ class PermitsTest < PlanTest
 
   class Second < GraphQL::Schema::FieldExtension
     def resolve(object:, arguments:, context:)
-      raise GraphQL::ExecutionError, "no #{options[:what]}" unless context[:permissions]["view"]
+      raise ::GraphQL::ExecutionError, "no #{options[:what]}" unless context[:permissions]["view"]
 
       super
     end

@@ -35,8 +35,8 @@ class ScalarsTest < PlanTest
   ])
   EMPTY = Item.create!(id: 4).id
 
-  WORDS = %w[zero one].freeze
-  STYLE = "%Y/%m/%d"
+  SCALAR_WORDS = %w[zero one].freeze
+  SCALAR_STYLE = "%Y/%m/%d"
   CHANGING = +"%Y"
 
   def self.keep(value) = (@kept ||= []) << value
@@ -49,7 +49,7 @@ class ScalarsTest < PlanTest
     as_it_is: ["value", %i[title made due score price data flag], true],
     stamp: ["value.iso8601", %i[made due], true],
     year: ["value&.strftime(\"%Y\")", %i[made due], true],
-    styled: ["value.strftime(STYLE)", %i[made due], true],
+    styled: ["value.strftime(SCALAR_STYLE)", %i[made due], true],
     money: ["format(\"%.2f EUR\", value)", %i[price score], true],
     sprinted: ["sprintf(\"%s-%p\", value, value)", %i[title score tags], true],
     percent: ["\"%05.1f\" % value", %i[price score], true],
@@ -61,7 +61,7 @@ class ScalarsTest < PlanTest
     helped: ["shown(value, \"!\")", %i[title score], true],
     named: ["value.to_s + graphql_name", %i[title], false],
     mapped: ["value.to_a.map(&:to_s).join(\"|\")", %i[tags numbers], true],
-    words: ["WORDS[value.to_i.abs % 2]", %i[score big], true],
+    words: ["SCALAR_WORDS[value.to_i.abs % 2]", %i[score big], true],
     null: ["nil", %i[title], true],
     failing: ["100 / value.to_i", %i[score big price], true],
     missing: ["value.strftime(\"%Y\")", %i[title score], true],
@@ -272,7 +272,7 @@ class ScalarsTest < PlanTest
   LATER = {
     other: ["def self.coerce_result(value, _) = value.to_s.reverse", true],
     opaque: ["def self.coerce_result(value, _) = (@last = value.to_s)", false],
-    helper: ["def self.shown(value) = value.to_s.swapcase", true],
+    helper: ["def self.shown(value) = value.to_s.capitalize", true],
     opaque_helper: ["def self.shown(value) = value.to_s + object_id.to_s", false],
     removed_helper: ["singleton_class.remove_method(:shown)", false],
     above: ["def self.format(text, value) = value.to_s + text", true],
@@ -296,7 +296,7 @@ class ScalarsTest < PlanTest
       item = type("LaterItem") { field :heading, String; field :opaque, String; def opaque = object.title.dup; def heading = object.title.upcase }
       schemas = schemas({ items: [[item], -> { Item.order(:id).where.not(id: EMPTY) }] })
       2.times { assert_same_twice("{ items { heading opaque } }", schemas) }
-      item.class_eval { def heading = object.title.swapcase }
+      item.class_eval { def heading = object.title.capitalize }
       assert_same_twice("{ items { heading opaque } }", schemas)
       item.class_eval { def heading = (@all ||= object.title) }
       assert_same_twice("{ items { heading opaque } }", schemas)

@@ -395,7 +395,7 @@ class FormulasTest < PlanTest
   # A gem's own `inspect` of one class: a formula that calls none is plain all the same.
   def test_a_class_with_an_inspect_of_somebody_elses
     inspect = Time.instance_method(:inspect)
-    formulas = Pipeloader::Formula.instance_variable_get(:@rubys)
+    formulas = Pipeloader::KnownMethods.instance_variable_get(:@rubys)
     formulas.clear
     verbose, $VERBOSE = $VERBOSE, nil
     Time.define_method(:inspect) { "somebody else's" }
@@ -530,7 +530,7 @@ class FormulasTest < PlanTest
   def test_greatest_and_least_of_somebodys
     before = Module.new { def max(*) = super.to_i + 100; def min(*) = super.to_i - 100 }
     Array.prepend(before)
-    asked = Pipeloader::Formula.instance_variable_get(:@rubys).clear # (by other tests, when they were Ruby's)
+    asked = Pipeloader::KnownMethods.instance_variable_get(:@rubys).clear # (by other tests, when they were Ruby's)
     [-> { [object.name.to_s.size, 3].max.to_s }, -> { [object.name.to_s.size, 3].min.to_s }].each do |body|
       assert_aside(QUERIES.first, schemas_of(String, body), model: Thing)
     end

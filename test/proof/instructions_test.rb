@@ -357,7 +357,7 @@ class InstructionsTest < UnitTest
     "def authorized?(object, arguments, context) = super(arguments, object, context)" => nil,
     "def authorized?(object, arguments, context) = [*@roles].all? { |it| context.dig(:roles, it) }" => nil,
     "def authorized?(object, arguments, context) = @roles.blank? || @roles.all? { |it| context.dig(:roles, it) }" => %i[roles],
-    "def authorized?(object, arguments, context) = (raise GraphQL::ExecutionError, 'no' unless context[:viewer]; super)" => %i[viewer],
+    "def authorized?(object, arguments, context) = (raise ::GraphQL::ExecutionError, 'no' unless context[:viewer]; super)" => %i[viewer],
     "def authorized?(object, arguments, context) = super && object" => nil,
     "def resolve(object:, arguments:, context:) = (super if context[:viewer])" => %i[viewer],
     "def resolve(object:, arguments:, context:) = (super(object: object, arguments: arguments, context: context) if context[:viewer])" => %i[viewer],

@@ -34,8 +34,8 @@ module Pipeloader
       #
       # @return [Object, nil] nil where modules of this process have several of the first name
       def everywhere(path)
+        homes = path.first == :"" ? [Object] : homes(path.first)
         path = path.without(:"")
-        homes = homes(path.first)
         path.drop(1).inject(GET.bind_call(homes.first, path.first, false)) { |host, name| inside(host, name) } if homes.one?
       rescue StandardError, ScriptError # where it is loaded
         nil
