@@ -41,7 +41,7 @@ module Explained
   def ran(schema, &block)
     called, made = [], []
     points = resolver_methods(schema).map do |method, fields|
-      watching(method) { |object| called.concat(fields.fetch(object.class, [])) if object.instance_variable_get(CONTEXT) }
+      watching(method) { |object| called.concat(fields.fetch(object.class, [])) if object.instance_variable_get(CONTEXT) && !stand_in?(object) }
     end
     points << watching(GraphQL::Schema::Object.instance_method(:initialize)) { |object| made << object.class.graphql_name }
     block.call
@@ -49,6 +49,9 @@ module Explained
   ensure
     points.each(&:disable)
   end
+
+  # What computes is given an object that has just the columns.
+  def stand_in?(object) = object.instance_variable_get(:@object).is_a?(Struct)
 
   def watching(method) = TracePoint.new(:call) { |point| yield(point.self) }.tap { |it| it.enable(target: method) }
 
