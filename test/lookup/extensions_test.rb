@@ -46,7 +46,7 @@ class AssociationExtensionsTest < PlanTest
     overriding: [{ extend: Overrides }, nil, false], sorting: [{}, proc { def order(*) = super(:score) }, false], loading: [{}, proc { def load(...) = super.itself }, false],
     counting: [{}, proc { def count(*) = 7 }, false], privately: [{}, proc { private def exec_queries(...) = super.reverse }, false], missing: [{}, proc { def method_missing(...) = super.itself }, false],
     to_array: [{}, proc { def to_a = super.first(1) }, false], scoped: [{}, proc { def high = where(score: 1) }, false], of_the_model: [{}, proc { def of_the_model = all }, false],
-    seeing: [{ extend: Sees }, nil, false], extending: [{ extend: Extends }, nil, false], spawning: [{}, proc { def spawn = super.where(score: 3) }, false], resetting: [{}, proc { def reset = super.itself }, false]
+    seeing: [{ extend: Sees }, nil, false], extending: [{ extend: Extends }, nil, false], spawning: [{}, proc { def spawn = super.limit!(1) }, false], resetting: [{}, proc { def reset = super.itself }, false]
   }.freeze
 
   class Story < ActiveRecord::Base

@@ -219,7 +219,10 @@ class AskedAssociationsTest < PlanTest
     def merged_viewer = object.comments.merge(AskedRemark.where(score: context[:score]))
   end
 
-  def merging = @merging ||= schemas({ stories: [[MergedType], -> { Story.order(:id) }] })
+  # Errors of a scalar leave `execute` under any dataloader of graphql 2.5.
+  def merging
+    @merging ||= schemas({ stories: [[MergedType], -> { Story.order(:id) }] }) { use(GraphQL::Dataloader) if GraphQL::VERSION.start_with?("2.5.") }
+  end
 
   MERGED.each do |name, (_, planned)|
     define_method(:"test_#{name}") do

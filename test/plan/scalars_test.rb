@@ -135,6 +135,14 @@ class ScalarsTest < PlanTest
     def sum = object.items.sum(:score)
   end
 
+  # Such errors leave `execute` under any dataloader of graphql 2.5.
+  def make(**options, &block)
+    super(**options) do
+      use(GraphQL::Dataloader) if GraphQL::VERSION.start_with?("2.5.")
+      class_eval(&block) if block
+    end
+  end
+
   def pair
     @pair ||= schemas({ items: [[ItemType], -> { Item.where.not(id: EMPTY).order(:id) }], all: [[ItemType], -> { Item.order(:id) }], few: [[ItemType], -> { Item.order(:id).to_a }],
                         one: [ItemType, -> { Item.find(1) }], shops: [[ShopType], -> { Shop.order(:id) }] })
@@ -159,7 +167,7 @@ class ScalarsTest < PlanTest
       query = "{ items { id #{field}_#{form} } }"
       next assert_aside(query, model: Item, errors: :any, context: { mark: "m" }) unless planned
 
-      plain = pair.first.execute(query).to_h
+      plain = outcome { pair.first.execute(query).to_h }
       fits = !plain.key?("errors") && (form == :null || !text_of(plain).include?("null"))
       fits ? assert_plan(query) : assert_same_twice(query)
     end
