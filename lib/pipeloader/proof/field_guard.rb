@@ -70,8 +70,7 @@ module Pipeloader
       def compiled(parameters, text)
         steps = RubyVM::InstructionSequence.compile("def resolve(#{parameters}) = #{text}").to_a.last.flatten(1)
         body = steps.find { |it| Array(it)[9] == :method }
-        names = body[10]
-        normal(Bytecode.new(body, nil).steps[..-2]) { |_, place| names[names.size + 2 - place] }
+        normal(Bytecode.new(body, nil).steps[..-2]) { |_, place| body[10][Bytecode.place(body, place)] }
       end
     end
 
