@@ -138,7 +138,7 @@ class InheritanceTest < PlanTest
     normalizes: ["name", proc { normalizes :name, with: ->(it) { it } }],
     serialize: ["name", proc { serialize :name, coder: YAML }],
     reader: ["name", proc { def name = "other #{super}" }],
-    alias_of_another: ["loud", proc { alias_method :loud, :type }],
+    alias_of_another: ["loud", proc { define_attribute_methods.then { alias_method :loud, :type } }],
     association: ["owner { name }", proc { belongs_to :owner, -> { where(id: 1) }, class_name: "InheritanceTest::Owner" }],
     association_reader: ["owner { name }", proc { def owner = nil }],
     callback: ["name", proc { after_initialize { self.name = "initialized" } }],

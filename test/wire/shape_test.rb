@@ -112,7 +112,7 @@ class ShapeTest < UnitTest
   end
 
   def test_for_each_key
-    sql = Pipeloader::Shape.for_each_key("SELECT '$2' FROM t WHERE b = $1 AND a = $2 AND c = $3", 1, "$1::bigint[]")
+    sql = Pipeloader::Shape.for_each_key("SELECT '$2' FROM t WHERE b = $1 AND a = $2 AND c = $3", [1], "$1::bigint[]")
     assert_equal <<~SQL, sql
       SELECT pipeloader_rows.*, pipeloader_keys.pipeloader_1
       FROM unnest($1::bigint[]) WITH ORDINALITY AS pipeloader_keys(pipeloader_1, pipeloader_n),
