@@ -77,11 +77,12 @@ module Pipeloader
       @projection = projection
       @model = projection.model
       @owners_key = OwnersKey.of(reflection)
+      @types = types
       @kept = Bounded.new(KEPT) # {hash of what scopes say => [that, Asked]}
     end
 
-    # True if its keys are of the types that they were of.
-    def current? = @owners_key&.types == OwnersKey.of(@reflection)&.types
+    # True if both sides have the attributes that they had, so that its keys are of the types that they were of.
+    def current? = types.zip(@types).all? { |now, before| now.equal?(before) }
 
     # True if the association brings what is looked up. If its scopes say something else one day, it raises DoesNotFit.
     def narrows? = @narrows ||= !arel_of(relation_with(substitutes)).nil?
@@ -134,6 +135,8 @@ module Pipeloader
     private_constant :Asked, :VALUES
 
     private
+
+    def types = [@reflection.active_record, @reflection.chain.last.klass].map(&:attribute_types)
 
     def read(statement, keys)
       @model.with_connection do |connection|
