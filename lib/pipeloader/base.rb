@@ -6,6 +6,7 @@
 # In: nothing of ours. Out: constants. Called by: all.
 
 require "pipeloader/base/errors"
+require "pipeloader/base/foreseen"
 require "pipeloader/base/postgresql"
 require "pipeloader/base/type_wrappers"
 require "pipeloader/base/rows"

@@ -81,8 +81,8 @@ module Pipeloader
       # Reads for all of them, which see the same.
       def read_together(all, fiber, least)
         all.first.link.is_a?(Preload) ? all.first.preload(fiber, least) : grow(all, fiber)
-      rescue *Plans::FORESEEN => e
-        raise if Plans.interrupted?(e)
+      rescue Foreseen
+        nil
       ensure
         all.each(&:give_up)
       end

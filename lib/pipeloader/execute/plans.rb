@@ -3,9 +3,6 @@
 module Pipeloader
   # The Plans of one Operation: one for each place of the document, and model whose records come there.
   class Plans
-    # Errors from casting or from the server. The plan gives up, so that graphql-ruby meets and reports them.
-    FORESEEN = [DoesNotFit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
-
     class << self
       # @param query [GraphQL::Query]
       # @return [Plans, nil] nil where no plan is to be used
@@ -18,9 +15,6 @@ module Pipeloader
 
       # @return [Plans] those of the operation, which it keeps
       def for(operation) = operation.plans ||= new(operation)
-
-      # True if somebody has interrupted this thread by an error of ActiveRecord's, as Timeout.timeout can: no server has said so.
-      def interrupted?(error) = error.is_a?(ActiveRecord::StatementInvalid) && error.cause.nil?
     end
 
     alias inspect to_s
@@ -46,8 +40,8 @@ module Pipeloader
 
       trees = attempt(plan, value, context)
       list || connection || trees.nil? ? trees : trees.first
-    rescue *FORESEEN => e
-      raise if Plans.interrupted?(e)
+    rescue Foreseen
+      nil
     end
 
     # The plan's part of a connection, whose rest is graphql-ruby's.
@@ -103,8 +97,8 @@ module Pipeloader
     def partial(type, selections, node, model)
       partial = selection(type, selections, node, model).partial
       partial unless partial.empty? || Transactions.around?(partial)
-    rescue *FORESEEN => e
-      raise if Plans.interrupted?(e)
+    rescue Foreseen
+      nil
     end
 
     # True if plans look up associations of some of the +value+'s records, beside what resolvers ask.
@@ -120,8 +114,8 @@ module Pipeloader
     def load_ahead(records, reflection, asker = Asker.current)
       preload = preload(reflection)
       preload.load(ResolverFiber.current, records, asker) if preload && !Transactions.around?(preload)
-    rescue *FORESEEN => e
-      raise if Plans.interrupted?(e)
+    rescue Foreseen
+      nil
     end
 
     # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
@@ -139,8 +133,8 @@ module Pipeloader
 
       reflection = association(type, field, model)
       load_ahead(records, reflection, PlainField.of(type, field).asker(false)) unless reflection.nil? || reflection.collection?
-    rescue *FORESEEN => e
-      raise if Plans.interrupted?(e)
+    rescue Foreseen
+      nil
     end
 
     # @param type [Class, GraphQL::Schema::Wrapper] what the field returns, or a list of it
@@ -171,9 +165,7 @@ module Pipeloader
       Executor.new(ResolverFiber.current, context).call(plan, value)
     rescue Permit::Refused # of who asks, which is nothing about the plan
       nil
-    rescue *FORESEEN => e
-      raise if Plans.interrupted?(e)
-
+    rescue Foreseen
       plan.history.fail
       nil
     end
@@ -193,8 +185,8 @@ module Pipeloader
       return unless (link = link(associations, type, selections, node))
 
       Executor.new(ResolverFiber.current, context).associations(link, associations)
-    rescue *FORESEEN => e
-      raise if Plans.interrupted?(e)
+    rescue Foreseen
+      nil
     end
 
     # @return [Link, nil]

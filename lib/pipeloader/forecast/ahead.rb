@@ -55,7 +55,7 @@ module Pipeloader
     #
     # @param outcome [Outcome] of the look-up
     def fill(outcome)
-      return if outcome.error && !Plans.interrupted?(outcome.error) # whoever asks for it meets it
+      return if outcome.error && !Foreseen.interrupted?(outcome.error) # whoever asks for it meets it
 
       @preload.fill(@readers, outcome.value)
       @read = @readers

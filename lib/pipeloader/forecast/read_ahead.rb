@@ -181,8 +181,8 @@ module Pipeloader
         level.each { |forecast, _| seen[forecast.goal] = true }
         level = wave.brought.reject { |forecast, _| seen.key?(forecast.goal) }
       end
-    rescue *Plans::FORESEEN => e # whoever asks for it meets it
-      raise if Plans.interrupted?(e)
+    rescue Foreseen # whoever asks for it meets it
+      nil
     end
 
     def wave(level, inquiry, fiber)
