@@ -18,7 +18,8 @@ GraphQL.const_get(:Schema, false)
 # to PostgreSQL in one burst.
 module Pipeloader
   DISABLED = :pipeloader_disabled
-  private_constant :DISABLED
+  TRIPS = %i[auto depth one].freeze
+  private_constant :DISABLED, :TRIPS
 
   @field_exact = false
 
@@ -33,20 +34,23 @@ module Pipeloader
     # @param compile [Boolean] whether subtrees that are proved plain go from rows straight to the response, see docs/plans.md
     # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
     # @param forecast [Boolean] whether what resolvers asked for in earlier executions is read ahead, see docs/forecast.md
+    # @param trips [Symbol] by how many round trips a plan's tree of rows comes: :depth, level by level; :one, all in one; :auto,
+    #   whichever takes less time, see docs/network.md
     # @param rest [Boolean] whether operations that are faster without Pipeloader are executed without it, see docs/performance.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
-    #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool) -> void
+    #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
-            forecast: true, rest: true)
+            forecast: true, trips: :auto, rest: true)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
+      raise ArgumentError, "trips must be one of #{TRIPS.inspect}, got #{trips.inspect}" unless TRIPS.include?(trips)
 
       Patches::Locks.install
       Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
-      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, rest: }
+      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest: }
       schema.pipeloader_field_exact = field_exact
       schema.pipeloader_compiles = compile
     end
@@ -124,7 +128,8 @@ module Pipeloader
     # True if a resolver has asked a source, which works by Pipeloader alone: the schema has no dataloader of its own.
     attr_accessor :pipeloader_sourced
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, rest: true}: its own, or its superclass's
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true}: its own, or its
+    # superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}
@@ -178,7 +183,7 @@ module Pipeloader
       base = super
       return base if base < Loader || !Pipeloader.main_ractor?
 
-      Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce, :forecast))
+      Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce, :forecast, :trips))
     end
   end
 end

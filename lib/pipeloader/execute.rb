@@ -6,6 +6,9 @@
 # it. Called by: the patches of graphql-ruby's engines.
 
 require "pipeloader/execute/field_trace"
+require "pipeloader/execute/follower"
+require "pipeloader/execute/followers"
+require "pipeloader/execute/growth"
 require "pipeloader/execute/root_value"
 require "pipeloader/execute/frame"
 require "pipeloader/execute/fork"

@@ -6,14 +6,14 @@ module Fuzz
   # One way to run a program with Pipeloader.
   #
   #     Check.new(run: :execute, compile: true, field_exact: false, cache: false, executions: 3)
-  Check = Struct.new(:run, :compile, :field_exact, :cache, :executions, keyword_init: true) do
-    def initialize(executions: 3, **) = super
+  Check = Struct.new(:run, :compile, :field_exact, :cache, :executions, :trips, keyword_init: true) do
+    def initialize(executions: 3, trips: :auto, **) = super
 
     def to_s
-      "#{run}, compile: #{compile}, field_exact: #{field_exact}#{", in a query cache" if cache}"
+      "#{run}, compile: #{compile}, field_exact: #{field_exact}, trips: #{trips}#{", in a query cache" if cache}"
     end
 
-    def options = { compile: compile, field_exact: field_exact, forecast: true }
+    def options = { compile: compile, field_exact: field_exact, trips: trips, forecast: true }
   end
 
   class << self

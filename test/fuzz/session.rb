@@ -137,7 +137,8 @@ module Fuzz
       ways = [true, false].product([true, false]).map { |compile, exact| { compile: compile, field_exact: exact } } - [{ compile: true, field_exact: false }]
       others = [Check.new(**usual.to_h, cache: true, executions: 3), Check.new(**usual.to_h, **dice.pick(ways), cache: dice.chance(0.4), executions: 3),
                 Check.new(**usual.to_h, run: :threads, cache: dice.chance(0.3)), Check.new(**usual.to_h, run: :multiplex)]
-      [usual, *dice.sample(others, 2)]
+      one = Check.new(**usual.to_h, trips: :one, cache: dice.chance(0.3))
+      [usual, *dice.sample([one, *others.map { |it| Check.new(**it.to_h, trips: dice.pick(%i[auto one])) }], 2)]
     end
 
     def found(seed, world, report, checks)

@@ -16,9 +16,7 @@ module Pipeloader
       return if plan.connection? && !value.context.equal?(@context)
 
       plan.check(@context) # before anything is read in vain
-      root = RootValue.frame(plan, value) or return
-      told(plan) { nil }
-      sound(read([root]).first)
+      root = trip(plan) { |one| rows(plan, value, one) } or return
       plan.check(@context) # by now another resolver may have put something else into the context
       root.build(@context)
     end
@@ -31,7 +29,7 @@ module Pipeloader
       alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # one association under several names
       roots = alike.transform_values { |some| root_of(*some.transpose) }
       roots.each_value { |root| root.plan.check(@context) }
-      read(roots.values)
+      trip(wanted.first.first.plan) { |one| read(roots.values, one) }
       wanted.map { |link, keys| roots[[link.lookup, link.plan, keys]] }
     end
 
@@ -46,6 +44,24 @@ module Pipeloader
 
     private
 
+    # Yields, to read.
+    #
+    # @yieldparam one [Boolean] whether by one round trip
+    def trip(plan, &)
+      trips = @fiber.loader.pipeloader_trips
+      return yield(trips == :one && plan.links.any?) if trips != :auto || plan.links.empty?
+
+      plan.trips.over(Learned.of(plan.model.connection_pool).distance.to_f, &)
+    end
+
+    # @param one [Boolean] whether it is all to come by one round trip
+    # @return [Frame, nil] with all that is below
+    def rows(plan, value, one)
+      root = RootValue.new(plan, (Growth.new(plan, @context) if one)).frame(value) or return
+      told(plan) { nil }
+      sound(read([root], one).first)
+    end
+
     # @param links [Array<Link>] of the same rows
     # @param keys [Array<Array>] of the owners, for each link
     # @return [Frame] of owners that have just these
@@ -56,25 +72,30 @@ module Pipeloader
     # Reads all that is below.
     #
     # @return [Array<Frame>] the same
-    def read(roots)
+    # @param one [Boolean] whether what is looked up brings all along that it leads to
+    def read(roots, one)
       roots.each { |root| root.plan.use(@context, coerced: root.coerced?) }
       level = roots.flat_map(&:children)
       until level.empty?
-        level.each { |frame| attempt(frame) { frame.want(@context) } }
+        level.each { |frame| attempt(frame) { frame.want(@context, one) } }
         level.reject!(&:error)
-        found = @fiber.look_up(level.map(&:wanted))
-        level.zip(found) { |frame, rows| attempt(frame) { told(frame) { frame.take_own(rows.value) } } }
+        level.zip(found(level)) { |frame, rows| attempt(frame) { told(frame) { frame.take_own(rows.value) } } }
         level = level.reject(&:error).flat_map(&:children)
       end
       roots.each { |root| root.plan.come(@context) }
     end
 
+    # @return [Array<Outcome>] for each of the frames
+    def found(level)
+      asked = level.reject(&:brought?)
+      outcomes = asked.empty? ? {} : asked.zip(@fiber.look_up(asked.map(&:wanted))).to_h
+      level.map { |frame| outcomes[frame] || frame.brought }
+    end
+
     # A failure that graphql-ruby will meet is its root's alone. Nothing behind it is gone into.
     def attempt(frame)
       yield unless frame.error
-    rescue *Plans::FORESEEN => e
-      raise if Plans.interrupted?(e)
-
+    rescue Foreseen => e
       frame.fail(e)
     end
 

@@ -11,7 +11,7 @@ module Pipeloader
     # @return [Array<Array>] those that are shown
     attr_reader :rows
 
-    # @return [Array(Lookup, Array, Asker)] as #want has found it
+    # @return [Array(Lookup, Array, Asker, Growth)] as #want has found it
     attr_reader :wanted
 
     # @return [PageRange, nil] which of the rows that are read a connection shows; nil for all
@@ -25,18 +25,20 @@ module Pipeloader
     # The root's.
     #
     # @param coerced [Boolean] whether the values are as records' readers give them, and not as they came from the database
-    def self.of(plan, rows, coerced:, range: nil, counts: nil)
-      new(plan, nil, nil, coerced: coerced, range: range, counts: counts).tap { |it| it.take([rows]) }
+    # @param growth [Growth, nil] what was looked up along with the rows
+    def self.of(plan, rows, coerced:, growth: nil, range: nil, counts: nil)
+      new(plan, nil, nil, coerced: coerced, growth: growth, range: range, counts: counts).tap { |it| it.take([rows]) }
     end
 
     # @param link [Link, nil] by which the records come to their +owners+, a Frame
-    def initialize(plan, link, owners, coerced: false, range: nil, counts: nil)
+    def initialize(plan, link, owners, coerced: false, growth: nil, range: nil, counts: nil)
       @plan = plan
       @link = link
       @index = link&.index
       @owners = owners
       @root = owners ? owners.root : self
       @coerced = coerced
+      @growth = growth
       @range = range
       @counts = counts
     end
@@ -51,11 +53,24 @@ module Pipeloader
       @below = @plan.links.map { |link| PolymorphicLink === link ? Fork.new(link, self) : Frame.new(link.plan, link, self) }
     end
 
-    # Says what its rows are found by, the keys of all owners, and who asks.
-    def want(context)
+    # Says what its rows are found by, the keys of all owners, who asks, and what is to come along.
+    #
+    # @param one [Boolean] whether what they lead to is to be looked up along with them
+    def want(context, one)
       lookup = @link.lookup.for(context)
       @range = lookup.range
-      @wanted = [lookup, @keys = @link.keys(@owners.rows), @link.asker]
+      @growth = Growth.new(@plan, context) if one && @plan.links.any?
+      @wanted = [lookup, @keys = @link.keys(@owners.rows), @link.asker, @growth]
+      @follower = @owners.followers&.[](@link)
+      @follower = nil unless @follower&.brought?(lookup, @keys)
+    end
+
+    # True if what it wants was looked up along with its owners.
+    def brought? = !@follower.nil?
+
+    # @return [Outcome] the rows by key
+    def brought
+      Outcome.of { @link.asker.read { @follower.rows(@keys) } }
     end
 
     # @return [StandardError, nil] why something below its root can't be had
@@ -93,6 +108,9 @@ module Pipeloader
     def of(owner) = @by_key.fetch(@index.of(owner), NONE)
 
     protected
+
+    # What has been looked up along with its rows.
+    def followers = @follower ? @follower.below : @growth&.followers
 
     attr_reader :root
     attr_accessor :failure

@@ -11,11 +11,14 @@ module Pipeloader
       @lookup = lookup
       @closed = closed
       @keys = []
+      @growths = []
     end
 
     # @param asker [Asker] the first one's is the field that reads
-    def add(keys, asker)
+    # @param growth [Growth, nil] what the rows are to bring along, if all who ask want the same
+    def add(keys, asker, growth = nil)
       @asker ||= asker
+      @growths << growth
       @shared = @keys.any?
       @keys.concat(keys)
       self
@@ -36,7 +39,7 @@ module Pipeloader
       @begun = true
       close
       begin
-        @outcome = Outcome.of { @asker.read { @lookup.call(@keys.uniq) } }
+        @outcome = Outcome.of { @asker.read { read_along } }
       ensure # struck (a timeout): the others, who would wait for ever, do without their plans
         @outcome ||= Outcome.new(nil, DoesNotFit.new)
       end
@@ -47,5 +50,15 @@ module Pipeloader
     # @param keys [Array] as one of those who ask has added them
     # @return [Hash{Object => Array<Array>}] by the owner's key, of these and others maybe; raises what the Lookup has raised
     def rows(keys) = @shared ? @lookup.own(@outcome.value, keys) : @outcome.value
+
+    private
+
+    def read_along
+      first, *others = @growths
+      growth = first if first && others.all? { |other| first.like?(other) }
+      found = @lookup.call(@keys.uniq, growth)
+      others.each { |other| other.followers = growth.followers } if growth
+      found
+    end
   end
 end

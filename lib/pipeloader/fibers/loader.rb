@@ -32,10 +32,10 @@ module Pipeloader
     class << self
       # The class that adds this module to +base+, made once for each set of options.
       #
-      #: (Class, fiber_limit: Integer?, coalesce: bool, forecast: bool) -> Class
-      def over(base, fiber_limit:, coalesce:, forecast: false)
+      #: (Class, fiber_limit: Integer?, coalesce: bool, forecast: bool, trips: Symbol) -> Class
+      def over(base, fiber_limit:, coalesce:, forecast: false, trips: :depth)
         queues = base <= GraphQL::Dataloader::NullDataloader ? GraphQL::Dataloader : base
-        @classes[[base, fiber_limit, coalesce, forecast]] ||= Class.new(queues) do
+        @classes[[base, fiber_limit, coalesce, forecast, trips]] ||= Class.new(queues) do
           include Loader
           self.default_fiber_limit = fiber_limit || base.default_fiber_limit || FIBER_LIMIT
           self.default_nonblocking = base.default_nonblocking
@@ -44,6 +44,7 @@ module Pipeloader
           define_singleton_method(:pipeloader_base) { base }
           define_method(:pipeloader_coalesces?) { coalesce }
           define_method(:pipeloader_forecasts?) { forecast && coalesce }
+          define_method(:pipeloader_trips) { coalesce ? trips : :depth }
           # True if jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
           # fiber goes on.
           queued = queues.instance_method(:append_job).owner.equal?(GraphQL::Dataloader)

@@ -3,7 +3,7 @@
 module Pipeloader
   # The look-ups of one fiber for its plans, made along with all other fibers that look up the same.
   class LookUp
-    # @param wanted [Array(Lookup, Array, Asker)] each with its keys, and who asks
+    # @param wanted [Array(Lookup, Array, Asker, Growth)] each with its keys, who asks, and what the rows are to bring along
     def initialize(fiber, run, wanted)
       @fiber = fiber
       @loader = fiber.loader
@@ -15,7 +15,7 @@ module Pipeloader
     # @param start [Snapshot] what the lookups' scopes see
     # @return [Array<Outcome>] for each, a Hash{Object => Array<Array>}: rows by key, possibly of more keys than were asked for
     def together(start)
-      batches = @wanted.map { |lookup, keys, asker| @run.batch(lookup, start).add(keys, asker) }
+      batches = @wanted.map { |lookup, *asked| @run.batch(lookup, start).add(*asked) }
       @loader.pipeloader_yield
       @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || @fiber.parking.saturated?
       read(batches)
@@ -29,8 +29,8 @@ module Pipeloader
     # @return [Array<Outcome>] as #together
     def alone
       failed = nil
-      @wanted.map do |lookup, keys, asker|
-        failed || Outcome.of { asker.read { lookup.call(keys) } }.tap { |outcome| failed = outcome if outcome.error }
+      @wanted.map do |lookup, keys, asker, growth|
+        failed || Outcome.of { asker.read { lookup.call(keys, growth) } }.tap { |outcome| failed = outcome if outcome.error }
       end
     end
 

@@ -54,7 +54,7 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
-      @subject = nil
+      @subject = @followers = nil
       @jobs = @uncoalesced = 0
     end
 
@@ -119,13 +119,24 @@ module Pipeloader
     # Until its job ends, all reads of this fiber go at once.
     def park_no_more = @parking.forbid
 
-    # True if a read needn't wait for others.
-    def alone? = @parking.alone?
+    # True if a read needn't wait for others, and brings nothing along.
+    def alone? = @followers.nil? && @parking.alone?
 
     # Returns when +read+ is answered.
     #
     #: (Read) -> void
-    def park(read) = @parking.park(read, @state)
+    def park(read)
+      read.followers, @followers = @followers, nil
+      @parking.park(read, @state)
+    end
+
+    # Yields, to read something along with which +followers+ are looked up.
+    def along(followers)
+      @followers = followers
+      yield
+    ensure
+      @followers = nil
+    end
 
     # Returns in the turn of its job, whose field has failed.
     def await_turn = @parking.await_turn(job)
@@ -157,7 +168,7 @@ module Pipeloader
       SideBySide.new(self, values, pinned ? within_pinned(pinned, block) : block).results
     end
 
-    # @param wanted [Array(Lookup, Array, Asker)] each with its keys, and who asks
+    # @param wanted [Array(Lookup, Array, Asker, Growth)] as LookUp's
     # @return [Array<Outcome>] for each, its rows by key
     def look_up(wanted)
       look_up = LookUp.new(self, @run, wanted)

@@ -118,13 +118,36 @@ module Pipeloader
     def own(found, _keys) = found
 
     # @param keys [Array] of the owners, no two the same
+    # @param growth [Growth, nil] what the rows are to bring along
     # @return [Hash{Object => Array<Array>}] rows of the projection's columns, by the owner's key
-    def call(keys)
+    def call(keys, growth = nil)
       return {} if keys.empty?
 
       statement = @model.with_connection { |connection| statement(connection) }
-      keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some)) }
+      growth = nil if keys.size > MOST
+      keys.each_slice(MOST).inject({}) { |found, some| found.update(read(statement, some, growth)) }
     end
+
+    # True if it can be asked for along with its owners, which +connection+ reads.
+    def along?(connection) = @owners_key.types.one? && @model.connection_pool.equal?(connection.pool)
+
+    # The same for the keys that owners leave.
+    #
+    # @param number [Integer] of the setting that has these
+    # @yieldparam [String] SQL
+    # @yieldreturn [String] SQL that brings the same rows
+    # @return [Array(Read, Integer)] which isn't sent yet, and where in a row the owner's key is
+    def along(connection, number)
+      asked = statement(connection)
+      # The first place is its own: other parameters have other numbers.
+      sql = yield asked.sql.sub(@owners_key.arrays) { KeySettings.left(number, @owners_key.types.first) }
+      read = connection.pipeloader_read_along(sql, "#{@model.name} Load", [keys_bind(nil), *asked.binds], asked.preparable)
+      [read, asked.at]
+    end
+
+    # @param result [ActiveRecord::Result] of what was asked for
+    # @return [Hash{Object => Array<Array>}] as #call
+    def found(result, index, keys) = @owners_key.by_key(by_key(result, index), keys)
 
     # SQL whose first parameters are the keys, the other binds, whether it may be prepared, and where in a row the owner's key is.
     Asked = Struct.new(:sql, :binds, :preparable, :at) do
@@ -138,15 +161,16 @@ module Pipeloader
 
     def types = [@reflection.active_record, @reflection.chain.last.klass].map(&:attribute_types)
 
-    def read(statement, keys)
+    def read(statement, keys, growth)
       @model.with_connection do |connection|
-        binds = @owners_key.encoded(keys).map { |some| ActiveRecord::Relation::QueryAttribute.new(KEYS, some, TEXT) }
-        binds.concat(statement.binds)
+        binds = @owners_key.encoded(keys).map { |some| keys_bind(some) }.concat(statement.binds)
         preparable = connection.prepared_statements && statement.preparable
-        result = @model._query_by_sql(connection, statement.sql, binds, preparable: preparable, allow_retry: true)
-        @owners_key.by_key(by_key(result, statement.at), keys)
+        ask = -> { @model._query_by_sql(connection, statement.sql, binds, preparable: preparable, allow_retry: true) }
+        found(growth ? growth.along(connection, &ask) : ask.call, statement.at, keys)
       end
     end
+
+    def keys_bind(keys) = ActiveRecord::Relation::QueryAttribute.new(KEYS, keys, TEXT)
 
     # True if a statement may be prepared that ActiveRecord wouldn't prepare: it is the same text the next time.
     def prepares?(sql) = !CLOCK.match?(sql)

@@ -37,7 +37,7 @@ module Pipeloader
     #: () -> PageRange
     def range = @range ||= PageRange.new(BOUNDS.keys.zip(@page.arguments).to_h, @arguments.peeks?)
 
-    def call(keys) = range.nothing? ? {} : super
+    def call(keys, growth = nil) = range.nothing? ? {} : super
 
     private
 

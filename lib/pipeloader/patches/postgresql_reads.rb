@@ -90,6 +90,19 @@ module Pipeloader
         pipeloader_read(sql, name, params, params, preparable, true, true)
       end
 
+      # @return [Read] that goes along with another, and nobody parks for
+      def pipeloader_read_along(sql, name, binds, preparable)
+        pipeloader_read(sql, name, binds, type_casted_binds(binds), preparable, true, true)
+      end
+
+      # @param read [Read] of #pipeloader_read_along, which was answered
+      # @return [ActiveRecord::Result] as ActiveRecord makes it of what came
+      def pipeloader_brought(read)
+        Thread.current[ResolverFiber::KEY].delivery.of(read) do
+          pipeloader_host_select(read.text, read.name, read.binds, prepare: read.prepared?, allow_retry: true)
+        end
+      end
+
       # @return [Array] its SQL, its binds, and whether it may be prepared and sent twice
       def pipeloader_sql_of(relation) = to_sql_and_binds(relation.arel)
 

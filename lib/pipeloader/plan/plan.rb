@@ -96,6 +96,9 @@ module Pipeloader
     # @return [History] of its executions as a root's
     def history = @history ||= History.new(BEARABLE)
 
+    # @return [Trips] of these
+    def trips = @trips ||= Trips.new
+
     # True if it asks the context for anything.
     def asks? = @asking.any?(&:asks?)
 

@@ -71,6 +71,12 @@ module Pipeloader
       link&.current? && link.plan.model.equal?(model) ? link : @links[name] = make(name, model)
     end
 
+    # @return [Hash{String => Link}] those that it has followed, by the name of the class
+    def known = @links.select { |_, link| link.current? }
+
+    # @return [String] the owner's column that names the class
+    def type_column = @reflection.foreign_type
+
     # @param frame [Frame] of the owner
     def build(row, frame, context)
       below = frame.below(self).of(row[@type]) if row[@type].present?

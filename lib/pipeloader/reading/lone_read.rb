@@ -54,7 +54,7 @@ module Pipeloader
       # @return [ActiveRecord::Result, nil] nil where the server, which may be another one (PgBouncer), doesn't know the statement
       def send_off(read, fiber, &)
         read.alone(fiber.response.next_position)
-        fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield }
+        read.adapter.pipeloader_session.distance.measure { fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield } }
       rescue ActiveRecord::StatementInvalid => e
         raise unless PG::InvalidSqlStatementName === e.cause
 

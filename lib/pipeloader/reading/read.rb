@@ -49,6 +49,11 @@ module Pipeloader
 
     def coalesces? = @coalesces && pure?
 
+    # What is to be looked up for its rows in the same round trip; nil for nothing.
+    #
+    #: () -> Followers?
+    attr_accessor :followers
+
     # When its burst has brought it: the number of that burst in the response, and how long the fiber was parked.
     attr_reader :position, :wait
 

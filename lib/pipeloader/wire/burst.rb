@@ -121,7 +121,7 @@ module Pipeloader
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
-      singly = statements_for(@ordered = in_order(unanswered, connection))
+      singly = statements_for(@ordered = in_order(unanswered, connection), connection)
       return if singly.empty?
 
       statements = coalesce(singly, connection)
@@ -134,11 +134,15 @@ module Pipeloader
 
     # Except in a transaction: were one for many to fail, its reads couldn't be sent singly. And a client of another encoding
     # has its parameters converted, but not those in arrays.
-    def coalesce(statements, connection)
-      return statements unless @coalesces && connection.transaction_status == PG::PQTRANS_IDLE
-      return statements unless connection.internal_encoding == Encoding::UTF_8
+    def coalesces?(connection)
+      @coalesces && connection.transaction_status == PG::PQTRANS_IDLE && connection.internal_encoding == Encoding::UTF_8
+    end
 
-      Coalescing.new(@session).call(statements)
+    def coalesce(statements, connection)
+      return statements unless coalesces?(connection)
+
+      trees, others = statements.partition { |statement| Tree === statement }
+      [*trees, *Coalescing.new(@session).call(others)]
     end
 
     # The server no longer knows its name, or its plan has changed (DEALLOCATE ALL, ALTER TABLE): no answer yet. Inside a
@@ -160,9 +164,11 @@ module Pipeloader
       pipeline = Pipeline.new(connection, @session.result_sizes, @together)
       begin
         pipeline.open do
-          pipeline.start(statements)
-          yield if block_given?
-          pipeline.finish
+          @session.distance.measure do
+            pipeline.start(statements)
+            yield if block_given?
+            pipeline.finish
+          end
         end
       ensure
         close(pipeline, statements)
@@ -192,7 +198,8 @@ module Pipeloader
     end
 
     # Equal reads become one statement, where that can't be noticed.
-    def statements_for(reads)
+    def statements_for(reads, connection)
+      trees = trees_among(reads, connection)
       names = {}
       twins = {} # {key => Statement}
       reads.each_with_object([]) do |read, statements|
@@ -201,29 +208,45 @@ module Pipeloader
         twin = twins[key = read.key]
         next twin.share(read) if twin && read.shareable_with?(twin.reads.first)
 
-        statements << (twins[key] = statement_for(read, names))
+        statements << (twins[key] = statement_for(read, names, trees.include?(read)))
       end
     end
 
+    # Many of one SQL text are better asked for by one statement.
+    #
+    # @return [Array<Read>] that bring along what their rows lead to
+    def trees_among(reads, connection)
+      trees = reads.select(&:followers)
+      return trees if trees.empty?
+      return [] unless coalesces?(connection) && reads.all?(&:pure?)
+
+      trees.group_by(&:sql).each_value.select { |alike| alike.uniq(&:key).size < Coalesced::WORTH }.flatten
+           .select { |read| Tree.of?(read) }
+    end
+
     # @param names [Hash] {SQL => Statement} of what this burst prepares itself
-    def statement_for(read, names)
-      return Statement.new(read) unless read.prepared?
+    # @param tree [Boolean] whether its followers go with it
+    def statement_for(read, names, tree = false)
+      statement = tree ? Tree.new(read, read.followers.reads.map { |it| statement_for(it, names) }) : Statement.new(read)
+      name(statement, names) if read.prepared?
+      statement
+    end
 
-      preparing = names[read.sql]
-      return Statement.new(read, name: preparing.name, preparer: preparing) if preparing
-
-      name = @session.statement_name(read.sql)
-      return Statement.new(read, name: name) if name
-
-      names[read.sql] = Statement.new(read, name: @session.next_statement_name, prepare: true)
+    def name(statement, names)
+      if (preparer = names[sql = statement.sql]) then statement.known_as(preparer.name, preparer)
+      elsif (name = @session.statement_name(sql)) then statement.known_as(name)
+      else names[sql] = statement.prepare_as(@session.next_statement_name)
+      end
     end
 
     # Only what the server has confirmed, and only now: ActiveRecord's pool may evict by a statement of its own.
     def register(statements)
-      statements.each do |statement|
-        @session.register_statement(statement.sql, statement.name) if statement.prepared?
-        @session.learn(statement) if statement.description || statement.undescribed?
-        @session.forget_statement(statement.sql) if statement.spoiled? && statement.name
+      statements.each do |whole|
+        whole.commands.each do |statement|
+          @session.register_statement(statement.sql, statement.name) if statement.prepared?
+          @session.learn(statement) if statement.description || statement.undescribed?
+          @session.forget_statement(statement.sql) if whole.spoiled? && statement.name
+        end
       end
     end
 
@@ -231,10 +254,11 @@ module Pipeloader
       failed = statements.find(&:failed?) if connection.transaction_status == PG::PQTRANS_INERROR
       response.aborted_by ||= failed.reads.first.job if failed && !failed.follow_up?
       statements.each do |statement|
-        next unless statement.answered?
+        next if !statement.answered? || statement.spoiled?
 
         reads = failed ? before_abort(statement, failed) : statement.reads
         reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
+        deliver(statement.followers, connection)
       end
     end
 
@@ -250,7 +274,9 @@ module Pipeloader
 
     def tally(pipeline, statements)
       @payload[:statements] += pipeline.sent
-      answered = statements.select(&:answered?).map(&:reads).reject(&:empty?)
+      brought = statements.reject(&:spoiled?).flat_map(&:followers).select(&:answered?)
+      @payload[:reads].concat(brought.flat_map(&:reads))
+      answered = statements.flat_map(&:commands).select(&:answered?).map(&:reads).reject(&:empty?)
       @payload[:answers].concat(answered.map { |reads| [reads.first.name, reads.size] })
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received

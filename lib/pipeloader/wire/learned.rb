@@ -20,9 +20,13 @@ module Pipeloader
     # @return [ResultSizes]
     attr_reader :sizes
 
+    # @return [Distance]
+    attr_reader :distance
+
     def initialize
       @descriptions = Bounded.new(LIMIT) # {key of an SQL text => Statement::Description}
       @sizes = ResultSizes.new
+      @distance = Distance.new
     end
 
     #: (String) -> Statement::Description?

@@ -194,9 +194,9 @@ module Pipeloader
     def transmit(statement)
       @in_flight << statement
       @expected += statement.expected = expect(statement)
-      send_statement(statement)
+      commands = statement.commands.each { |command| send_statement(command) }
       @connection.public_send(SYNC)
-      @sent += 1
+      @sent += commands.size
       @bytes_sent += statement.bytesize
     end
 

@@ -120,6 +120,9 @@ module Pipeloader
     #: () -> ResultSizes
     def result_sizes = learned.sizes
 
+    #: () -> Distance
+    def distance = learned.distance
+
     # The Shape of +sql+, if this server has described it as +name+. Without a name the server is asked again in any case, so a
     # guess will do.
     #

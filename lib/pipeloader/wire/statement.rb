@@ -18,7 +18,8 @@ module Pipeloader
     PREPARED_ROWS = %i[preparation rows].freeze
     DESCRIPTION = %i[description].freeze
     PARSED_DESCRIPTION = %i[parsed description].freeze
-    private_constant :ROWS, :PREPARED_ROWS, :DESCRIPTION, :PARSED_DESCRIPTION
+    NONE = [].freeze
+    private_constant :NONE, :ROWS, :PREPARED_ROWS, :DESCRIPTION, :PARSED_DESCRIPTION
 
     # ActiveRecord counts the rows for its event, and PG::Result would make a Hash of each for that.
     #
@@ -62,6 +63,22 @@ module Pipeloader
 
     def prepare? = @prepare
 
+    # The server knows it by +name+, or will.
+    #
+    # @param preparer [Statement, nil] as of #initialize
+    def known_as(name, preparer = nil)
+      @name = name
+      @preparer = preparer
+      self
+    end
+
+    # It is the one that prepares +name+.
+    def prepare_as(name)
+      @prepare = true
+      @messages = PREPARED_ROWS
+      known_as(name)
+    end
+
     # Bytes that its result will have, going by those of earlier ones.
     #
     #: (ResultSizes) -> Integer
@@ -69,6 +86,12 @@ module Pipeloader
 
     # Its result had +bytes+. What is asked for with other values will have as many.
     def tell_size(bytes, sizes) = sizes.remember(described_sql || @sql, bytes)
+
+    # Statements whose keys it leaves, or those do that come before, and which its own Sync ends, too.
+    def followers = NONE
+
+    # All that its Sync ends.
+    def commands = [self]
 
     # OIDs that the server is told; nil where it infers them.
     def types = nil
@@ -149,6 +172,9 @@ module Pipeloader
     #
     #: () -> Slice?
     attr_reader :slice
+
+    # The next answer; nil if none is awaited.
+    def awaited = @messages[@next]
 
     # True if all that belongs to it has come.
     def complete? = !@error.nil? || (!@result.nil? && (awaited.nil? || !sqlstate.nil?))
@@ -239,9 +265,6 @@ module Pipeloader
     def describing(result)
       Description.new(Array.new(result.nparams) { |index| result.paramtype(index) }, result.fields.map(&:freeze))
     end
-
-    # The next answer; nil if none is awaited.
-    def awaited = @messages[@next]
 
     def sqlstate = @result&.error_field(PG::PG_DIAG_SQLSTATE)
   end

@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a link of a plan leads to, looked up along with its owners' rows, which leave the keys.
+  class Follower
+    # @return [Followers] what is looked up for its rows
+    attr_reader :below
+
+    # @return [Read]
+    attr_reader :read
+
+    alias inspect to_s
+
+    # @param lookup [Lookup]
+    # @param number [Integer] of the setting that has its keys
+    # @param below [Followers]
+    def initialize(link, lookup, number, below, connection)
+      @link = link
+      @lookup = lookup
+      @below = below
+      @read, @at = lookup.along(connection, number) { |sql| below.leave(sql) }
+    end
+
+    # Takes what was brought, if it was: ActiveRecord makes a result of it while the connection is at hand.
+    def take(connection)
+      @result = Outcome.of { @link.asker.read { connection.pipeloader_brought(@read) } } if @read.statement
+      @below.take(connection)
+    end
+
+    # True if it has what +lookup+ is asked for.
+    def brought?(lookup, keys) = lookup.equal?(@lookup) && keys.size <= Lookup::MOST && !@result.nil?
+
+    # @return [Hash{Object => Array<Array>}] as Lookup#call
+    def rows(keys) = @lookup.found(@result.value, @at, keys)
+  end
+end

@@ -1,0 +1,42 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # SQL by which a statement leaves its rows' keys for those that follow it in the same transaction, as settings of that:
+  #
+  #     WITH pipeloader_level AS MATERIALIZED (
+  #     SELECT "posts"."id", "posts"."author_id" FROM "posts" ORDER BY "posts"."id" LIMIT 3
+  #     ) SELECT * FROM pipeloader_level WHERE
+  #     (SELECT set_config('pipeloader.keys_1', …, true) IS NOT NULL FROM (SELECT DISTINCT "author_id" … FROM pipeloader_level) …)
+  #
+  # It runs once. So what follows has the keys of just these rows, whatever others write meanwhile, and whichever rows a LIMIT
+  # without an order has chosen.
+  module KeySettings
+    class << self
+      # @param sql [String] that brings the rows
+      # @param columns [Hash{Array(String, String, String) => Integer}] which to leave: its quoted name and SQL type, and of which
+      #   rows; and the setting's number
+      # @param most [Integer] how many keys to leave at most
+      # @return [String] SQL that brings the same rows
+      def leave(sql, columns, most)
+        all = columns.map { |(column, type, only), number| setting(number, column, type, only, most) }
+        "WITH pipeloader_level AS MATERIALIZED (\n#{sql}\n) SELECT * FROM pipeloader_level WHERE #{all.join(" AND ")}"
+      end
+
+      # @return [String] SQL of the keys in a setting, where the first parameter is NULL
+      def left(number, type) = "COALESCE($1::#{type}[], current_setting('#{name(number)}')::#{type}[])"
+
+      private
+
+      # The server reckons it before it brings the first row, and where there is none, too.
+      def setting(number, column, type, only, most)
+        <<~SQL.chomp
+          (SELECT set_config('#{name(number)}', COALESCE(array_agg(pipeloader_key)::text, '{}'), true) IS NOT NULL FROM
+          (SELECT DISTINCT #{column}::#{type}#{" COLLATE \"C\"" if type == "text"} AS pipeloader_key FROM pipeloader_level
+          WHERE #{column} IS NOT NULL#{only} LIMIT #{most}) AS pipeloader_keys)
+        SQL
+      end
+
+      def name(number) = "pipeloader.keys_#{number}"
+    end
+  end
+end

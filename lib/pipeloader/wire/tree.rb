@@ -1,0 +1,58 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # A statement, and those that look up what its rows lead to, level by level: each finds its keys where the one above it has left
+  # them (KeySettings). One Sync ends them all, so that they are one transaction.
+  #
+  # Where any fails, for whatever reason, none has an answer: its reads are sent by themselves, and what the others would have
+  # brought is asked for later.
+  class Tree < Statement
+    class << self
+      # True if +read+ may be the first of one.
+      def of?(read) = !Shape.alone?(read.sql) && read.params.all? { |value| encodable?(value) }
+
+      private
+
+      # What pg refuses would leave the others alone.
+      def encodable?(value)
+        return value.valid_encoding? && !value.include?("\0") if value.is_a?(String)
+
+        value.nil? || value.is_a?(Integer) || value.is_a?(Float) || value == true || value == false
+      end
+    end
+
+    # @return [Array<Statement>] each behind the one that leaves its keys
+    attr_reader :followers
+
+    def initialize(read, followers)
+      super(read)
+      @sql = read.followers.leave(read.sql)
+      @followers = followers
+    end
+
+    def commands = [self, *@followers]
+    def size_by(sizes) = super + @followers.sum { |follower| follower.size_by(sizes) }
+    def bytesize = super + @followers.sum(&:bytesize)
+
+    def tell_size(bytes, sizes) = awaited ? super : follower&.tell_size(bytes, sizes)
+    def expects?(result) = awaited ? super : !!follower&.expects?(result)
+    def take(result) = awaited ? super : follower.take(result)
+    def complete? = failed? || (super && @followers.all?(&:complete?))
+
+    def complete(clearing)
+      @followers.each { |follower| follower.complete(clearing) }
+      super
+    end
+
+    def failed? = super || @followers.any?(&:failed?)
+    def spoiled? = answered? && failed?
+
+    # It isn't what its reads have asked for.
+    def repairable? = false
+
+    private
+
+    # The one whose answer comes next.
+    def follower = @followers.find(&:awaited)
+  end
+end
