@@ -41,8 +41,9 @@ module Pipeloader
       end
 
       def formulas = [formula, *readings.formulas, *coercion.formulas]
-      def asks? = formula.contexts.any?
-      def check(context) = ContextAnswer.verify_all(formula.contexts, context)
+      def contexts = @contexts ||= readings.contexts_of(formula)
+      def asks? = contexts.any?
+      def check(context) = ContextAnswer.verify_all(contexts, context)
 
       private
 

@@ -174,7 +174,7 @@ module Pipeloader
       return if objection_to_readers || !@model.method_defined?(name)
 
       read = asked_alone(name) || (formula = formula(name))&.readers&.flat_map { |it| asked_alone(it) || [nil] }
-      return unless formula.nil? || formula.alone?
+      return unless formula.nil? || (formula.alone? && formula.contexts.empty?)
 
       read if read&.all? { |column| column && !stores?(column) && Cast.known?(@model.attribute_types.fetch(column)) }
     end
