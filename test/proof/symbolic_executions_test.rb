@@ -43,6 +43,7 @@ class SymbolicExecutionsTest < UnitTest
     "act if blank", "act if both", "by_default", "by_default if b", "left; act if a", "act if (a || b).to_s == 'x'", "case a when 'x' then act when nil then nil else act if b end",
     "case a when 'x', 'y' then nil when '' then act end", "self[:a] ||= 1", "self[:a] = 2 if self[:a].nil?", "a.nil? ? act : b", "a ? b : act", "nil", "a; b; nil",
     "act if a.nil? && b.nil? || b == 1", "act if not a", "if a then (act if b) else b end", "return act unless b", "act if a == nil", "(a ? a : b) || act", "act if (a && b).nil?",
+    "a.strip", "a.strip; act if b.nil?", "a.strip if b", "a.nil? || b.strip", "a.to_s; b.upcase; nil", "blank; a.strip || b", "(a.upcase; b) ? nil : act", "act if a.upcase && false", "a&.strip; act unless b",
     *('act if %w[x y].include?(a.to_s)' if RUBY_VERSION < "3.4") # which has an instruction of its own for that
   ].freeze
 

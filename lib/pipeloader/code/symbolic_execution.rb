@@ -7,7 +7,8 @@ module Pipeloader
   #     return if new_record?                  # of what isn't new: no condition
   #     self.status ||= "draft" if score       # score ? (status ? DONE : ACTS) : DONE
   #
-  # A way is DONE where the code has only computed by then, and ACTS at the first instruction that may do more.
+  # A way is DONE where the code has only computed by then, and ACTS at the first instruction that may do more. What it computes
+  # for nothing is among the conditions: it may raise.
   #
   # Limits: loops, variables, constants, blocks, which all are taken to act.
   class SymbolicExecution
@@ -61,14 +62,24 @@ module Pipeloader
       def given?(place) = @given&.call(place)
     end
 
-    # How far code has come. caller: the Frame to go on with
-    Frame = Struct.new(:code, :at, :stack, :caller) do
+    # How far code has come. caller: the Frame to go on with. pending: values that no condition has asked for, and that may raise
+    Frame = Struct.new(:code, :at, :stack, :caller, :pending) do
       def step = code[at]
-      def on(stack = self.stack) = Frame.new(code, at + 1, stack, caller)
-      def to(label, stack) = Frame.new(code, code.index(label), stack, caller)
-      def returned = caller.on([*caller.stack, stack.last])
-      def within(code) = (Frame.new(code, 0, [], self) if depth < DEEP)
+      def on(stack = self.stack, pending = self.pending) = Frame.new(code, at + 1, stack, caller, pending)
+      def back = (Frame.new(caller.code, caller.at + 1, [*caller.stack, stack.last], caller.caller, pending) if caller)
       def depth = caller ? caller.depth + 1 : 0
+      def asked = Frame.new(code, at, stack, caller, [])
+
+      # There are no loops.
+      def to(label, stack = self.stack)
+        index = code.index(label)
+        Frame.new(code, index, stack, caller, pending) if index > at
+      end
+
+      # @param stack [Array] what is left of its own
+      def within(other, stack = self.stack)
+        Frame.new(other, 0, [], Frame.new(code, at, stack, caller, []), pending) if depth < DEEP
+      end
     end
 
     # {instruction => what becomes of the stack}
@@ -102,7 +113,7 @@ module Pipeloader
     end
     private_class_method :array
 
-    # @return [Branch, Symbol] where it begins: DONE or ACTS where there are no conditions
+    # @return [Branch, Symbol] where it begins: DONE or ACTS where nothing is asked
     attr_reader :decision
 
     # @param code [Code]
@@ -113,7 +124,7 @@ module Pipeloader
       @known = {} # {Frame => Branch, DONE or ACTS}
       @ends = []
       @gone = 0
-      @decision = way(Frame.new(code, 0, []))
+      @decision = way(Frame.new(code, 0, [], nil, []))
     end
 
     # True if there is a way on which it may do more.
@@ -125,7 +136,9 @@ module Pipeloader
     private
 
     def way(frame)
-      @known.fetch(frame) { @known[frame] = @known.size < MOST ? followed(frame) : ended(ACTS) }
+      return ended(ACTS) if frame.nil? || @known.size > MOST
+
+      @known.fetch(frame) { @known[frame] = followed(frame) }
     end
 
     def ended(how)
@@ -137,7 +150,7 @@ module Pipeloader
     def followed(frame)
       while frame && (@gone += 1) < FAR
         case frame.step
-        in [:leave] then return ended(DONE) unless frame.caller
+        in [:leave] then return asking(frame.pending, ended(DONE)) unless frame.caller
         in [kind, label] if BRANCHES.key?(kind) then return branch(frame, kind, label)
         else nil
         end
@@ -146,40 +159,42 @@ module Pipeloader
       ended(ACTS)
     end
 
+    # Where one of the +values+ can't be had, an error is raised.
+    def asking(values, behind) = values.reverse.inject(behind) { |it, value| Branch.new(value, it, it) }
+
     # @return [Frame, nil] nil where the +step+ may do more
     def after(frame, step)
       case step
       in Symbol then frame.on
-      in [:leave] then frame.returned
-      in [:jump, label] then jump(frame, label, frame.stack)
+      in [:leave] then frame.back
+      in [:jump, label] then frame.to(label)
       in [:getlocal_WC_0, place] then frame.on([*frame.stack, SELF]) if frame.code.given?(place)
       in [:run, Code => code] then frame.within(code)
-      in [name, *operands] if EFFECTS.key?(name) then EFFECTS[name].call(frame.stack, *operands)&.then { |stack| frame.on(stack) }
-      in [name, Hash, *others] if others.all?(Hash) && name.start_with?("opt_") && !ON_ARRAY.include?(name) then called(frame, step)
+      in [name, *operands] if EFFECTS.key?(name)
+        stack = EFFECTS[name].call(frame.stack, *operands)
+        frame.on(stack) if stack
+      in [name, Hash, *others] if others.all?(Hash) && name.start_with?("opt_") && !ON_ARRAY.include?(name)
+        called(frame, step)
       else nil
       end
     end
 
-    # There are no loops.
-    def jump(frame, label, stack) = (frame.to(label, stack) if frame.code.index(label) > frame.at)
-
     def branch(frame, kind, label)
       *stack, value = frame.stack
-      value = Call.new(Literal.new(nil), :equal?, [value]) if kind == :branchnil && !known?(value)
-      taken = -> { (target = jump(frame, label, stack)) ? way(target) : ended(ACTS) }
-      passed = -> { way(frame.on(stack)) }
-      met, otherwise = BRANCHES[kind] ? [taken, passed] : [passed, taken]
-      return (truth?(value, kind) ? met : otherwise).call if known?(value)
+      taken, passed = frame.to(label, stack), frame.on(stack)
+      return way(met?(value, kind) == BRANCHES[kind] ? taken : passed) if known?(value)
 
-      Branch.new(value, met.call, otherwise.call)
+      condition = kind == :branchnil ? Call.new(Literal.new(nil), :equal?, [value]) : value
+      ways = [taken, passed].map { |it| way(it&.asked) }
+      asking(frame.pending - [value], Branch.new(condition, *(BRANCHES[kind] ? ways : ways.reverse)))
     end
 
     def known?(value) = value == SELF || Literal === value
 
-    def truth?(value, kind)
-      return kind != :branchnil if value == SELF
-
-      kind == :branchnil ? value.value.nil? : value.value
+    # @param value what is known
+    def met?(value, kind)
+      value = value == SELF || value.value
+      kind == :branchnil ? value.nil? : !!value
     end
 
     # An instruction may have two calls: `!=` falls back on `==`.
@@ -189,14 +204,22 @@ module Pipeloader
       name, size = call.values_at(:mid, :orig_argc)
       return if !Bytecode.simple?(call) || call.key?(:kw_arg) || KnownMethods.refined?(name)
 
-      *below, receiver = frame.stack.take(frame.stack.size - size)
-      value = value(receiver, name, frame.stack.last(size), Bytecode.on_self?(call))
-      return value && frame.on([*below, value]) unless Code === value
-
-      Frame.new(frame.code, frame.at, below, frame.caller).within(value)
+      parts = frame.stack.last(size + 1)
+      below = frame.stack.take(frame.stack.size - parts.size)
+      made(frame, below, parts, value(*parts, name: name, private: Bytecode.on_self?(call)))
     end
 
-    def value(receiver, name, arguments, private)
+    # @param parts [Array] of which the +value+ is made
+    def made(frame, below, parts, value)
+      case value
+      when nil then nil
+      when Code then frame.within(value, below)
+      when Literal then frame.on([*below, value])
+      else frame.on([*below, value], [*(frame.pending - parts), value])
+      end
+    end
+
+    def value(receiver, *arguments, name:, private:)
       return @asked.call(name, arguments, private) if receiver == SELF
       return if arguments.include?(SELF) || !KnownMethods.callable?(name)
 

@@ -15,6 +15,7 @@ module Pipeloader
     VALUE = ActiveSupport::Callbacks::Conditionals::Value
     # What ActiveRecord answers of a record from the database.
     STATES = { new_record?: false, persisted?: true }.freeze
+    # By which a column is asked for by its name. The first calls the second.
     READERS = %i[[] read_attribute].freeze
     Literal = SymbolicExecution::Literal
     private_constant :KINDS, :VALUE, :STATES, :READERS, :Literal
@@ -40,13 +41,15 @@ module Pipeloader
     end
 
     # @return [String, nil] why a record may be another than its row says, or tell which columns were read; nil if it isn't
-    def objection = objection_if { |callbacks, execution| execution.acts? || @columns.key?(callbacks) }
+    def objection
+      objection_if { |callbacks, execution| execution.decision != SymbolicExecution::DONE || @columns.key?(callbacks) }
+    end
 
     # @return [String, nil] why all records may be others than their rows say; nil if some aren't
     def objection_to_rows = objection_if { |_, execution| !execution.done? }
 
-    # @return [Array<String>] columns of the conditions on which anything is done
-    def columns = @executions.flat_map { |callbacks, execution| execution.acts? ? @columns.fetch(callbacks, []) : [] }.uniq
+    # @return [Array<String>] columns that are asked for
+    def columns = @columns.values.flatten.uniq
 
     # @param rows [Array<Array>]
     # @param names [Array<String>] of their columns
@@ -68,8 +71,8 @@ module Pipeloader
       "#{model.name} has after_#{kind}" if model
     end
 
-    # @return [Array<SymbolicExecution::Branch>]
-    def decisions = @decisions ||= @executions.each_value.select(&:acts?).map(&:decision).uniq
+    # @return [Array<SymbolicExecution::Branch>] those that a row decides
+    def decisions = @decisions ||= @executions.each_value.map(&:decision).grep(SymbolicExecution::Branch).uniq
 
     def idle?(told)
       decisions.all? { |it| it.come_to(told) == SymbolicExecution::DONE }
@@ -78,7 +81,8 @@ module Pipeloader
     end
 
     def execution(model, kind)
-      steps = model.public_send(:"_#{kind}_callbacks").each_with_index.flat_map { |it, index| steps(model, it, :"behind_#{index}") }
+      all = model.public_send(:"_#{kind}_callbacks").to_a
+      steps = all.each_with_index.flat_map { |callback, index| steps(model, callback, :"behind_#{index}") }
       SymbolicExecution.new(SymbolicExecution::Code.new([*steps, [:putnil], [:leave]])) do |name, arguments, private|
         reading = asked(model, name, arguments, private)
         ask(model, kind, reading.column) if Cast::Reading === reading
@@ -97,7 +101,7 @@ module Pipeloader
     end
 
     # @param given [Symbol, Proc, Object] what a model says to be called
-    # @return [SymbolicExecution::Code, nil]
+    # @return [SymbolicExecution::Code, nil] nil where ActiveSupport may call anything else
     def code(model, given)
       case given
       when Symbol then code_of_method(model, given, true)
@@ -116,15 +120,18 @@ module Pipeloader
     def asked(model, name, arguments, private)
       case [name, arguments]
       in [:new_record? | :persisted?, []] then Literal.new(STATES.fetch(name)) if active_records?(model, name)
-      in [:has_attribute? | :[] | :read_attribute, [Literal[String | Symbol => column]]] then column(model, name, column)
+      in [:has_attribute?, [Literal[String | Symbol => column]]] then column(model, [name], column)
+      in [:[] | :read_attribute, [Literal[String | Symbol => column]]] then column(model, READERS, column)
       in [_, []] then reading(model, name) || code_of_method(model, name, private)
       else nil
       end
     end
 
     # What is asked for by its name. That is none that a predicate has, or an alias.
-    def column(model, method, name)
-      reading = reading(model, name.to_sym) if active_records?(model, method)
+    #
+    # @param methods [Array<Symbol>] by which
+    def column(model, methods, name)
+      reading = reading(model, name.to_sym) if methods.all? { |it| active_records?(model, it) }
       reading if reading&.column == name.to_s
     end
 

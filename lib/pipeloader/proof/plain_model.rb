@@ -81,7 +81,7 @@ module Pipeloader
     # @return [String, nil] why its records can't be narrowed at all, or read earlier or later; nil if they can
     def objection = unknown_table || callbacks.objection || own_code
 
-    # @return [String, nil] why its rows don't tell what its records do; nil if they do, or its #callbacks know which of them don't
+    # @return [String, nil] why its rows don't tell what its records do; nil if they do, or its #callbacks know which don't
     def objection_to_rows = unknown_table || callbacks.objection_to_rows || own_code
 
     # @return [String, nil] why its attributes aren't what its readers read; nil if they are
