@@ -294,7 +294,7 @@ class CallbacksTest < PlanTest
     plain = Pipeloader::PlainModel.of(model)
     assert_nil plain.objection_to_rows
     assert_match(/after_initialize/, plain.objection)
-    assert_equal %w[id status], plain.keys
+    assert_equal %w[id type status], plain.keys
     assert_nil Pipeloader::PlainModel.of(SCHEMAS.fetch(:new_record).first).objection
     assert_match(/after_initialize/, Pipeloader::PlainModel.of(SCHEMAS.fetch(:attribute_there).first).objection)
   end

@@ -64,7 +64,7 @@ module Pipeloader
     # @param chains [Hash] as Formula's: what is asked of associations
     # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
     def readings(names, further, model, plain, chains = NOTHING)
-      shown = names.reject { |name| name.end_with?("?") }.filter_map { |name| PlainModel.of(model).reading(name)&.column }
+      shown = names.grep_v(/\?\z/).filter_map { |name| PlainModel.of(model).reading(name)&.column }
       return if shown.uniq! # two readers of a column give one object, two predicates don't
 
       answers = names.map { |name| reading(name, model) }

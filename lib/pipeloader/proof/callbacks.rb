@@ -49,7 +49,7 @@ module Pipeloader
     def objection_to_rows = objection_if { |_, execution| !execution.done? }
 
     # @return [Array<String>] columns that are asked for
-    def columns = @columns.values.flatten.uniq
+    def columns = @all_columns ||= @columns.values.flatten.uniq.freeze
 
     # @param rows [Array<Array>]
     # @param names [Array<String>] of their columns
@@ -57,8 +57,8 @@ module Pipeloader
     def verify(rows, names)
       return if decisions.empty?
 
-      told = Told.new(nil, names.each_with_index.to_h)
-      rows.each do |row|
+      told = Told.new(nil, columns.to_h { |column| [column, names.index(column) || raise(DoesNotFit)] })
+      rows.uniq { |row| row.values_at(*told.places.values) }.each do |row|
         told.row = row
         raise DoesNotFit unless idle?(told)
       end
