@@ -81,7 +81,7 @@ class CallbacksTest < PlanTest
     boolean: [proc { after_initialize { self.title = "set" unless active? } }, :plan, :aside],
     enum: [proc { enum :kind, { small: 0, large: 1 }; after_initialize { self.title = "set" unless small? } }, :plan, :aside],
     choice: [proc { after_initialize { case status when "open", "shut" then nil else self.title = "set" end } }, :plan, :aside],
-    text_of_it: [proc { after_initialize { self.title = "set" if title.to_s.strip.size > 9 || token.nil? && status.nil? } }, :plan, :aside],
+    text_of_it: [proc { after_initialize { self.title = "set" if title.to_s.strip.size > 9 || score.nil? && status.nil? } }, :plan, :aside],
     own_reader_of_another: [proc { def token = "own"; after_initialize { self.title = "set" unless token == "own" } }, :plan, :plan],
     skipped: [proc { include Machines; skip_callback :initialize, :after, :ensure_state, unless: :new_record? }, :plan, :plan],
     skipped_altogether: [proc { include Machines; skip_callback :initialize, :after, :ensure_state }, :plan, :plan],
@@ -191,12 +191,16 @@ class CallbacksTest < PlanTest
   MIXED = ["{ all { title opaque item { title } } }", "{ holders { name items { opaque title } } }", "{ loaded { title status item { title } } }", "{ one { title } last { title status } }", "{ holders { count } }",
            "{ loaded { opaque title item { opaque } } }"].freeze
 
+  # Of which all is asked.
+  FULL = %i[secure_token default found_first if_method alias logging].freeze
+
   MODELS.each do |name, (_, good, all)|
     define_method(:"test_#{name}") do
       model, schemas = SCHEMAS.fetch(name)
-      GOOD.each { |query| assert_done(good, query, schemas, model) }
-      ALL.each { |query| assert_done(all, query, schemas, model) }
-      MIXED.each { |query| 2.times { assert_same(query, schemas) } }
+      part = FULL.include?(name) ? GOOD.size : 2
+      GOOD.first(part).each { |query| assert_done(good, query, schemas, model) }
+      ALL.first(part).each { |query| assert_done(all, query, schemas, model) }
+      MIXED.first(part).each { |query| 2.times { assert_same(query, schemas) } }
     end
   end
 
@@ -235,8 +239,8 @@ class CallbacksTest < PlanTest
     callback: [proc {}, proc { after_initialize { self.title = "later" } }],
     find: [proc {}, proc { after_find { self.title = "later" } }],
     another: [proc { after_initialize { self.status ||= "draft" } }, proc { after_initialize { self.title = "later" } }],
-    method: [proc { after_initialize :set; def set = self.status ||= "draft" }, proc { def set = self.title = "later" }],
-    condition: [proc { after_initialize :set, if: :wanted?; def set = self.title = "later"; def wanted? = status.nil? }, proc { def wanted? = true }],
+    method: [proc { after_initialize :set; def set = self.status ||= "draft" }, proc { remove_method(:set); def set = self.title = "later" }],
+    condition: [proc { after_initialize :set, if: :wanted?; def set = self.title = "later"; def wanted? = status.nil? }, proc { remove_method(:wanted?); def wanted? = true }],
     reader: [proc { after_initialize { self.title = "later" if status.nil? } }, proc { def status = nil }],
     new_record: [proc { after_initialize { self.title = "later" if new_record? } }, proc { def new_record? = true }],
     prepended: [proc { after_initialize :set; def set = self.status ||= "draft" }, proc { prepend(Module.new { def set = (super; self.title = "later") }) }],
@@ -246,9 +250,9 @@ class CallbacksTest < PlanTest
   LATER.each do |name, (before, after)|
     define_method(:"test_later_#{name}") do
       model, schemas = later(:"#{name}_later", before)
-      GOOD.each { |query| assert_plan(query, schemas) }
+      GOOD.first(4).each { |query| assert_plan(query, schemas) }
       model.class_eval(&after)
-      GOOD.each { |query| 2.times { assert_same(query, schemas) } }
+      GOOD.first(4).each { |query| 2.times { assert_same(query, schemas) } }
       assert_aside("{ good { id title } }", schemas, model: model)
     end
   end
@@ -278,9 +282,9 @@ class CallbacksTest < PlanTest
       base.class_eval(&own)
       self.class.const_set(:"#{name.to_s.camelize}Heir", Class.new(base)).class_eval(&heirs)
       Row.where(id: [2, 4]).update_all(type: "CallbacksTest::#{name.to_s.camelize}Heir")
-      GOOD.each { |query| how == :plan ? assert_plan(query, schemas) : 2.times { assert_same(query, schemas) } }
+      GOOD.first(4).each { |query| how == :plan ? assert_plan(query, schemas) : 2.times { assert_same(query, schemas) } }
       assert_aside("{ good { title } }", schemas, model: base) if how == :aside
-      ALL.each { |query| 2.times { assert_same(query, schemas) } }
+      ALL.first(4).each { |query| 2.times { assert_same(query, schemas) } }
     ensure
       Row.update_all(type: nil)
     end

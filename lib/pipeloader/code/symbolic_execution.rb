@@ -123,7 +123,7 @@ module Pipeloader
       @asked = asked
       @known = {} # {Frame => Branch, DONE or ACTS}
       @ends = []
-      @gone = 0
+      @places = @gone = 0
       @decision = way(Frame.new(code, 0, [], nil, []))
     end
 
@@ -136,9 +136,9 @@ module Pipeloader
     private
 
     def way(frame)
-      return ended(ACTS) if frame.nil? || @known.size > MOST
+      return ended(ACTS) if frame.nil?
 
-      @known.fetch(frame) { @known[frame] = followed(frame) }
+      @known.fetch(frame) { @known[frame] = (@places += 1) > MOST ? ended(ACTS) : followed(frame) }
     end
 
     def ended(how)
@@ -170,6 +170,7 @@ module Pipeloader
       in [:jump, label] then frame.to(label)
       in [:getlocal_WC_0, place] then frame.on([*frame.stack, SELF]) if frame.code.given?(place)
       in [:run, Code => code] then frame.within(code)
+      in [:ask, name] then made(frame, frame.stack, [], @asked.call(name, [], true))
       in [name, *operands] if EFFECTS.key?(name)
         stack = EFFECTS[name].call(frame.stack, *operands)
         frame.on(stack) if stack

@@ -82,7 +82,7 @@ module Pipeloader
 
     def execution(model, kind)
       all = model.public_send(:"_#{kind}_callbacks").to_a
-      steps = all.each_with_index.flat_map { |callback, index| steps(model, callback, :"behind_#{index}") }
+      steps = all.each_with_index.flat_map { |callback, index| steps(callback, :"behind_#{index}") }
       SymbolicExecution.new(SymbolicExecution::Code.new([*steps, [:putnil], [:leave]])) do |name, arguments, private|
         reading = asked(model, name, arguments, private)
         ask(model, kind, reading.column) if Cast::Reading === reading
@@ -93,19 +93,19 @@ module Pipeloader
     def ask(*callbacks, column) = @columns[callbacks] = @columns.fetch(callbacks, []) | [column]
 
     # Of one callback; at its end is the label +behind+.
-    def steps(model, callback, behind)
+    def steps(callback, behind)
       conditions = { if: :branchunless, unless: :branchif }.flat_map do |kind, branch|
-        callback.instance_variable_get(:"@#{kind}").grep_v(VALUE).flat_map { |it| [[:run, code(model, it)], [branch, behind]] }
+        callback.instance_variable_get(:"@#{kind}").grep_v(VALUE).flat_map { |it| [step(it), [branch, behind]] }
       end
-      [*conditions, [:run, (code(model, callback.filter) if callback.kind == :after)], [:pop], behind]
+      [*conditions, callback.kind == :after ? step(callback.filter) : [:unknown], [:pop], behind]
     end
 
     # @param given [Symbol, Proc, Object] what a model says to be called
-    # @return [SymbolicExecution::Code, nil] nil where ActiveSupport may call anything else
-    def code(model, given)
+    def step(given)
       case given
-      when Symbol then code_of_method(model, given, true)
-      when Proc then SymbolicExecution::Code.of(given) if given.arity == given.parameters.size && given.arity < 2
+      when Symbol then [:ask, given]
+      when Proc then [:run, (SymbolicExecution::Code.of(given) if given.arity == given.parameters.size && given.arity < 2)]
+      else [:unknown]
       end
     end
 
