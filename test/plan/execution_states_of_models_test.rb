@@ -82,7 +82,7 @@ class ExecutionStatesOfModelsTest < PlanTest
     field :heading, String
     def heading = object.node.greeted
   end
-  PAGES = Class.new(GraphQL::Types::Relay::BaseConnection) { graphql_name "SessionDocPages"; edge_type EDGE }
+  PAGES = Class.new(GraphQL::Types::Relay::BaseConnection) { graphql_name "SessionDocConnection"; edge_type EDGE }
 
   class Query < Schemas::Base
     field :docs, [DOC]
@@ -189,7 +189,7 @@ class ExecutionStatesOfModelsTest < PlanTest
   def test_beside_opaque_fields_that_assign
     count = ->(doc) { Session.greeting = "#{doc.id} #{Session.greeting}"[0, 9] }
     turn = ->(doc) { Session.reader = Reader.new(id: doc.id % 3) }
-    ["{ docs { opaque greeted text mine isMine } }", "{ docs { greeted opaque mine ofMe text } }", "{ people { me docs { mine opaque text } own } }"].each do |text|
+    ["{ docs { opaque greeted text mine isMine } }", "{ docs { greeted opaque mine ofMe text } }", "{ people { docs { mine opaque text } } }"].each do |text|
       [count, turn].each { |it| assert_same(text, context: { do: it }) }
     end
   end

@@ -13,17 +13,19 @@ class SymbolicExecutionsTest < UnitTest
       @a, @b = a, b
     end
 
-    def fresh? = false
     def a=(value)
       @acted = true
       @a = value
     end
     alias b= a=
-    def act(*) = @acted = true
+
     def []=(_name, value)
       act(value)
     end
+
+    def act(*) = @acted = true
     def [](name) = public_send(name)
+    def fresh? = false
     def blank = a.blank?
     def both = blank && b.nil?
     def by_default = self.a ||= "x"
@@ -44,7 +46,7 @@ class SymbolicExecutionsTest < UnitTest
     "case a when 'x', 'y' then nil when '' then act end", "self[:a] ||= 1", "self[:a] = 2 if self[:a].nil?", "a.nil? ? act : b", "a ? b : act", "nil", "a; b; nil",
     "act if a.nil? && b.nil? || b == 1", "act if not a", "if a then (act if b) else b end", "return act unless b", "act if a == nil", "(a ? a : b) || act", "act if (a && b).nil?",
     "a.strip", "a.strip; act if b.nil?", "a.strip if b", "a.nil? || b.strip", "a.to_s; b.upcase; nil", "blank; a.strip || b", "(a.upcase; b) ? nil : act", "act if a.upcase && false", "a&.strip; act unless b",
-    *('act if %w[x y].include?(a.to_s)' if RUBY_VERSION < "3.4") # which has an instruction of its own for that
+    *("act if %w[x y].include?(a.to_s)" if RUBY_VERSION < "3.4") # which has an instruction of its own for that
   ].freeze
 
   # What isn't gone through: it acts, whatever the values are.
@@ -130,9 +132,15 @@ class SymbolicExecutionsTest < UnitTest
 
   # Each takes some of a fiber's stack.
   def test_too_many_branches
-    execution = executed(eval("proc { #{"act if a == 3; " * 200} }")) # rubocop:disable Security/Eval
+    execution = executed(eval("proc { #{"act if a == 3; " * 200} }"))
     assert_equal [true, :acts], [execution.acts?, told(execution, Thing.new(1, 1))]
-    execution = executed(eval("proc { #{"self.a ||= b; " * 10} }")) # rubocop:disable Security/Eval
+    execution = executed(eval("proc { #{"self.a ||= b; " * 10} }"))
+    assert_equal %i[done acts], [told(execution, Thing.new(1, 1)), told(execution, Thing.new(nil, 1))]
+  end
+
+  # Ways that come together again are gone once.
+  def test_ways_that_join
+    execution = executed(eval("proc { #{"a ? b : self; " * 22} self.a ||= 1 }"))
     assert_equal %i[done acts], [told(execution, Thing.new(1, 1)), told(execution, Thing.new(nil, 1))]
   end
 end

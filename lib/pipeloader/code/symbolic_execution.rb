@@ -50,7 +50,7 @@ module Pipeloader
         new(steps) { |place| instructions.parameter(place) } if steps && KnownMethods.alone_in?(steps)
       end
 
-      # @yield [Integer] place of a frame
+      # @yield [Integer] place of a variable
       # @yieldreturn [Boolean] whether the object is there
       def initialize(steps, &given)
         @steps = steps
@@ -62,23 +62,23 @@ module Pipeloader
       def given?(place) = @given&.call(place)
     end
 
-    # How far code has come. caller: the Frame to go on with. pending: values that no condition has asked for, and that may raise
-    Frame = Struct.new(:code, :at, :stack, :caller, :pending) do
+    # How far code has come. caller: where to go on then. pending: values that no condition has asked for, and that may raise
+    Position = Struct.new(:code, :at, :stack, :caller, :pending) do
       def step = code[at]
-      def on(stack = self.stack, pending = self.pending) = Frame.new(code, at + 1, stack, caller, pending)
-      def back = (Frame.new(caller.code, caller.at + 1, [*caller.stack, stack.last], caller.caller, pending) if caller)
+      def on(stack = self.stack, pending = self.pending) = Position.new(code, at + 1, stack, caller, pending)
+      def back = (Position.new(caller.code, caller.at + 1, [*caller.stack, stack.last], caller.caller, pending) if caller)
       def depth = caller ? caller.depth + 1 : 0
-      def asked = Frame.new(code, at, stack, caller, [])
+      def asked = Position.new(code, at, stack, caller, [])
 
       # There are no loops.
       def to(label, stack = self.stack)
         index = code.index(label)
-        Frame.new(code, index, stack, caller, pending) if index > at
+        Position.new(code, index, stack, caller, pending) if index > at
       end
 
       # @param stack [Array] what is left of its own
       def within(other, stack = self.stack)
-        Frame.new(other, 0, [], Frame.new(code, at, stack, caller, []), pending) if depth < DEEP
+        Position.new(other, 0, [], Position.new(code, at, stack, caller, []), pending) if depth < DEEP
       end
     end
 
@@ -105,7 +105,7 @@ module Pipeloader
     BRANCHES = { branchif: true, branchunless: false, branchnil: true }.freeze
     # Whose receiver isn't below the arguments.
     ON_ARRAY = %i[opt_newarray_send opt_duparray_send].freeze
-    private_constant :MOST, :DEEP, :FAR, :Frame, :EFFECTS, :BRANCHES, :ON_ARRAY
+    private_constant :MOST, :DEEP, :FAR, :Position, :EFFECTS, :BRANCHES, :ON_ARRAY
 
     def self.array(stack, size)
       items = stack.last(size)
@@ -121,10 +121,10 @@ module Pipeloader
     # @yieldreturn [#of, Code, nil] the value, the code that makes it, or nil where that may do more
     def initialize(code, &asked)
       @asked = asked
-      @known = {} # {Frame => Branch, DONE or ACTS}
+      @known = {} # {Position => Branch, DONE or ACTS}
       @ends = []
       @places = @gone = 0
-      @decision = way(Frame.new(code, 0, [], nil, []))
+      @decision = way(Position.new(code, 0, [], nil, []))
     end
 
     # True if there is a way on which it may do more.
@@ -135,10 +135,11 @@ module Pipeloader
 
     private
 
+    # Without blocks, which would take more of the stack.
     def way(frame)
-      return ended(ACTS) if frame.nil?
+      return ended(ACTS) if frame.nil? || (@places += 1) > MOST
 
-      @known.fetch(frame) { @known[frame] = (@places += 1) > MOST ? ended(ACTS) : followed(frame) }
+      @known[frame] ||= followed(frame)
     end
 
     def ended(how)
@@ -162,7 +163,7 @@ module Pipeloader
     # Where one of the +values+ can't be had, an error is raised.
     def asking(values, behind) = values.reverse.inject(behind) { |it, value| Branch.new(value, it, it) }
 
-    # @return [Frame, nil] nil where the +step+ may do more
+    # @return [Position, nil] nil where the +step+ may do more
     def after(frame, step)
       case step
       in Symbol then frame.on
@@ -186,7 +187,7 @@ module Pipeloader
       return way(met?(value, kind) == BRANCHES[kind] ? taken : passed) if known?(value)
 
       condition = kind == :branchnil ? Call.new(Literal.new(nil), :equal?, [value]) : value
-      ways = [taken, passed].map { |it| way(it&.asked) }
+      ways = [way(taken&.asked), way(passed.asked)]
       asking(frame.pending - [value], Branch.new(condition, *(BRANCHES[kind] ? ways : ways.reverse)))
     end
 

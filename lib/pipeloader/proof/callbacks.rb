@@ -71,8 +71,8 @@ module Pipeloader
       "#{model.name} has after_#{kind}" if model
     end
 
-    # @return [Array<SymbolicExecution::Branch>] those that a row decides
-    def decisions = @decisions ||= @executions.each_value.map(&:decision).grep(SymbolicExecution::Branch).uniq
+    # @return [Array<SymbolicExecution::Branch>] those that a row decides; what they have in common makes them dear to compare
+    def decisions = @decisions ||= @executions.each_value.map(&:decision).grep(SymbolicExecution::Branch)
 
     def idle?(told)
       decisions.all? { |it| it.come_to(told) == SymbolicExecution::DONE }
