@@ -140,7 +140,7 @@ class SymbolicExecutionsTest < UnitTest
 
   # Ways that come together again are gone once.
   def test_ways_that_join
-    execution = executed(eval("proc { #{"a ? b : self; " * 22} self.a ||= 1 }"))
+    execution = executed(eval("proc { #{"a ? b : self; " * 10} self.a ||= 1 }"))
     assert_equal %i[done acts], [told(execution, Thing.new(1, 1)), told(execution, Thing.new(nil, 1))]
   end
 end

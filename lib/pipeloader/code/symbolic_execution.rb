@@ -137,9 +137,9 @@ module Pipeloader
 
     # Without blocks, which would take more of the stack.
     def way(frame)
-      return ended(ACTS) if frame.nil? || (@places += 1) > MOST
+      return ended(ACTS) if frame.nil?
 
-      @known[frame] ||= followed(frame)
+      @known[frame] ||= (@places += 1) > MOST ? ended(ACTS) : followed(frame)
     end
 
     def ended(how)
