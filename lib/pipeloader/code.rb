@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-# Reads code: whose a method is, what Ruby has compiled it to, what a constant may stand for, and which methods only compute.
+# Reads code: whose a method is, what Ruby has compiled it to, what a constant may stand for, which methods only compute, and
+# on what conditions code does more.
 #
 # In: methods. Out: facts, instructions in the same words on every Ruby, values of constants. Called by: proof, and whoever asks
 # whose a method is.
@@ -11,3 +12,4 @@ require "pipeloader/code/bytecode"
 require "pipeloader/code/block_code"
 require "pipeloader/code/constant_names"
 require "pipeloader/code/known_methods"
+require "pipeloader/code/symbolic_execution"

@@ -15,7 +15,7 @@ module Pipeloader
     private_constant :FRAME, :ON_OBJECT, :ON_SELF, :BLOCK_PASS, :BLOCK
 
     class << self
-      # @param method [UnboundMethod]
+      # @param method [UnboundMethod, Proc]
       # @param kinds [Array<Symbol>] of parameters that it may have
       # @return [Bytecode, nil] nil for Ruby's own, those that are written in C, and those that take other parameters
       def of(method, kinds = %i[key keyreq])
@@ -85,8 +85,10 @@ module Pipeloader
       body.take(found || 0).grep(Integer).last
     end
 
-    # True if it is the code of another method, which was made this one by `define_method`: it has another `self`.
-    def anothers?(sequence) = @sequence[9] == :method && sequence.base_label != @method.original_name.name
+    # True if it is the code of another method, which was made this one by `define_method`, or a Proc: it has another `self`.
+    def anothers?(sequence)
+      @sequence[9] == :method && (Proc === @method || sequence.base_label != @method.original_name.name)
+    end
 
     # True if nothing is rescued, or ensured, and no loop can be left.
     def straight? = @sequence[12].empty?

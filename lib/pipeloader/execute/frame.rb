@@ -50,6 +50,7 @@ module Pipeloader
       @read = read
       @rows = (@range ? read.map { |rows| @range.shown(rows) } : read).flatten(1)
       @plan.verify(@rows)
+      @plan.verify_untouched(@rows) unless coerced?
       @below = @plan.links.map { |link| PolymorphicLink === link ? Fork.new(link, self) : Frame.new(link.plan, link, self) }
     end
 

@@ -37,14 +37,15 @@ module Pipeloader
       @formula = formula
       @readings = readings
       @refusals = refusals
+      @contexts = readings.contexts_of(formula)
     end
 
     # @return [Array<Link>] that it has
     def links = @readings.links
 
     # As a Plan's.
-    def asks? = @formula.contexts.any?
-    def check(context) = ContextAnswer.verify_all(@formula.contexts, context)
+    def asks? = @contexts.any?
+    def check(context) = ContextAnswer.verify_all(@contexts, context)
 
     # True if the type has another method by now, or if it refuses too often.
     def over? = @refusals.worthless? || @type.method(:authorized?) != @method

@@ -42,6 +42,7 @@ module Pipeloader
     def preload(reflection, key = nil, plain = nil)
       return unless postgresql?(reflection.active_record)
       return if Lookup.objection(reflection) || objection(reflection.klass) || PlainModel.counted?(reflection)
+      return if PlainModel.of(reflection.klass).objection # a callback could tell when a record is made
 
       preload = Preload.new(key, reflection, plain)
       preload if narrows?(preload.lookup)
@@ -112,7 +113,7 @@ module Pipeloader
     end
 
     def objection(model)
-      objection = PlainModel.of(model).objection
+      objection = PlainModel.of(model).objection_to_rows
       return objection if objection
       return "#{model.name} isn't in PostgreSQL" unless postgresql?(model)
       return "#{model.name} is strict-loading" if PlainModel.of(model).family.members.any?(&:strict_loading_by_default)

@@ -100,10 +100,12 @@ module Pipeloader
       plain = asked_first(type, field)
       formula = plain.formula_alone
       return unless formula && Coercion.objection(field.type).nil? && objection_on_next(plain).nil?
-      return unless formula.contexts.empty? && (formula.readers - known).empty? && (names = names_of_node(formula, item))
+      return unless (formula.readers - known).empty? && (names = names_of_node(formula, item))
 
       columns, made = readings(names, {}, @model, nil)
-      ConnectionPlan::Computed.new(key, formula, names, made, Coercion.new(field.type)) if made && held?(columns)
+      return unless made && made.call(columns).contexts_of(formula).empty? && held?(columns)
+
+      ConnectionPlan::Computed.new(key, formula, names, made, Coercion.new(field.type))
     end
 
     # @return [Array<Symbol>, nil] what a formula asks of the node; nil where that is more than columns, or it asks others

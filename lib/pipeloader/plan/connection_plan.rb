@@ -138,6 +138,7 @@ module Pipeloader
     def empty? = @reasons.empty? || asks?
     def asks? = @permits.any? || @nodes.asks?
     def verify(rows) = @nodes.verify(rows)
+    def verify_untouched(rows) = @nodes.verify_untouched(rows)
     def check(context) = [*@permits, @nodes].each { |it| it.check(context) }
     def takes?(_connection) = true
 

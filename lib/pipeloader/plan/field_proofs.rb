@@ -81,7 +81,7 @@ module Pipeloader
     # @param coercion [Proc] that makes of a key what writes the value
     def computed(formula, columns, readings, given, coercion)
       entry = ->(key, all) { Plan::Computed.new(key, formula, readings.call(all), given, coercion.call(key)) }
-      Selection::Part.new(columns, entry, nil, !formula.alone?).asking(formula.contexts)
+      Selection::Part.new(columns, entry, nil, !formula.alone?).asking(readings.call(columns).contexts_of(formula))
     end
 
     # Yields what a field's nodes give to its +method+; nil where that takes nothing.

@@ -41,8 +41,9 @@ module Pipeloader
       end
 
       def formulas = [formula, *readings.formulas, *coercion.formulas]
-      def asks? = formula.contexts.any?
-      def check(context) = ContextAnswer.verify_all(formula.contexts, context)
+      def contexts = @contexts ||= readings.contexts_of(formula)
+      def asks? = contexts.any?
+      def check(context) = ContextAnswer.verify_all(contexts, context)
 
       private
 
@@ -89,6 +90,7 @@ module Pipeloader
       @models = projection ? { model => PlainModel.of(model) } : {}
       @family = @models.each_value.first&.family
       @type = projection&.columns&.index(@family.column)
+      @callbacks = @models.each_value.first.callbacks if projection&.columns&.any? # else it's a number that is read
       @links.each { |link| @models.update(link.models) }
       @asking = [*permits, *admission, *entries].select { |it| it.respond_to?(:asks?) && it.asks? }.freeze
     end
@@ -134,6 +136,10 @@ module Pipeloader
     # @param rows [Array<Array>]
     # @raise [DoesNotFit] unless they are all of the family
     def verify(rows) = (family.verify(rows, @type) if @type)
+
+    # @param rows [Array<Array>] as they came from the database
+    # @raise [DoesNotFit] if callbacks of the model would do anything to one of their records
+    def verify_untouched(rows) = @callbacks&.verify(rows, @projection.columns)
 
     # True if its rows are written as a connection's.
     def connection? = false

@@ -28,6 +28,10 @@ module Pipeloader
       # @return [Array<Formula>] of all methods that answer
       def formulas = [*answers, *reaches, *questions].flat_map(&:formulas)
 
+      # @param formula [Formula] that is told
+      # @return [Array<ContextValue>] what it asks, and all that answer
+      def contexts_of(formula) = [formula, *formulas].flat_map(&:contexts)
+
       # @param names [Array<String>] of the row's columns
       # @return [Array] as #of, of a record, where nothing is asked of others
       def of_record(record, names) = answers.map { |answer| answer.of_record(record, names) }

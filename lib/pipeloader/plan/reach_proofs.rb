@@ -64,7 +64,7 @@ module Pipeloader
     # @param chains [Hash] as Formula's: what is asked of associations
     # @return [Array(Array<String>, Proc), nil] the columns of a record's row, and what makes Reach::Readings of their places
     def readings(names, further, model, plain, chains = NOTHING)
-      shown = names.filter_map { |name| column_of(name, model) unless name.end_with?("?") }
+      shown = names.grep_v(/\?\z/).filter_map { |name| PlainModel.of(model).reading(name)&.column }
       return if shown.uniq! # two readers of a column give one object, two predicates don't
 
       answers = names.map { |name| reading(name, model) }
@@ -83,9 +83,8 @@ module Pipeloader
     def reading(name, model) = reading_of_column(name, model) || reading_of_method(name, model)
 
     def reading_of_column(name, model)
-      column = column_of(name, model) or return
-      cast = cast(name, model, column)
-      [[column], ->(columns) { Reach::Column.new(columns.index(column), cast) }]
+      read = PlainModel.of(model).reading(name) or return
+      [[read.column], ->(columns) { Reach::Column.new(columns.index(read.column), read.cast) }]
     end
 
     def reading_of_method(name, model)
@@ -94,21 +93,6 @@ module Pipeloader
 
       columns, made = readings_of(formula, model)
       [columns, ->(all) { Reach::Method.new(formula, made.call(all)) }] if columns
-    end
-
-    # @return [String, nil] nil where a reader may do more than to read one of a type that is known
-    def column_of(name, model)
-      plain_model = PlainModel.of(model)
-      column = plain_model.column_of(name)
-      column if column && !plain_model.stores?(column) && Cast.known?(model.attribute_types.fetch(column))
-    end
-
-    def cast(name, model, column)
-      attribute = model.attribute_types.fetch(column)
-      return Cast.new(attribute) unless name.end_with?("?")
-
-      enum = EnumPredicate.of(model, name)
-      enum ? Cast::Label.new(attribute, enum) : Cast::Truth.new(attribute)
     end
 
     # @return [Array(Array<String>, Proc), nil] the owner's key, and what makes a Reach of its columns

@@ -22,6 +22,12 @@ module Pipeloader
     LIST = "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Array"
     private_constant :AS_DECODED, :KNOWN, :LIST
 
+    # What a reader makes of a column.
+    Reading = Struct.new(:column, :cast) do
+      # @param told [Callbacks::Told]
+      def of(told) = cast.call(told.row[told.places.fetch(column)])
+    end
+
     # True if its values are numbers, strings, times and the like, or Arrays and Hashes of such.
     #
     #: (ActiveModel::Type::Value) -> bool

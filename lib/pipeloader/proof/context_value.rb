@@ -21,7 +21,7 @@ module Pipeloader
 
     class << self
       # @param steps [Array<Array, Symbol>] as Bytecode#steps
-      # @param type [Class] object type whose method they are of
+      # @param type [Class, nil] object type whose method they are of; nil for a model's, which has no context
       # @return [Array<Array, Symbol>] the same, with [:context_value, ContextValue] in place of all that is such a value
       def fold(steps, type)
         folded = []
@@ -56,14 +56,14 @@ module Pipeloader
           state = ExecutionState.of(path, mid)
           [state, [], behind] if state
         in [[:putself], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if !%i[context object].include?(mid)
-          helper = helper(type, mid, levels - 1) if levels.positive? && Bytecode.simple?(call)
+          helper = helper(type, mid, levels - 1) if type && levels.positive? && Bytecode.simple?(call)
           [helper.source, helper.calls, behind] if helper
         else nil
         end
       end
 
       # A scalar may have no `context`.
-      def graphqls?(type) = type.method_defined?(:context) && Provenance.graphql?(type.instance_method(:context))
+      def graphqls?(type) = type&.method_defined?(:context) && Provenance.graphql?(type.instance_method(:context))
 
       # @return [ContextValue, nil] what a method of the type's returns
       def helper(type, name, levels)

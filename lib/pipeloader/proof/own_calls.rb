@@ -61,7 +61,7 @@ module Pipeloader
       unknown(method, "rescues, ensures or loops") unless instructions.straight?
       @found[method] = nil
       steps = ConstantNames.fold(instructions.steps, @receiver ? method.bind(@receiver) : method)
-      @found[method] = without_own(method, @model ? steps : ContextValue.fold(steps, @host))
+      @found[method] = without_own(method, ContextValue.fold(steps, (@host unless @model)))
     end
 
     # Each call of `self` has one `putself`, so where there are as many as calls, nothing else is done with it.

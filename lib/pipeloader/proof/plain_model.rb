@@ -71,10 +71,18 @@ module Pipeloader
     def postgresql? = PostgreSQL.adapter?(@model.connection_db_config.adapter_class)
 
     # True if the model is as it was, and so are its heirs. After `reset_column_information` it isn't.
-    def current? = @model.attribute_types.equal?(@types) && @family.current?
+    def current?
+      @model.attribute_types.equal?(@types) && @family.current? && (@callbacks.nil? || @callbacks.current?)
+    end
 
-    # @return [String, nil] why its records can't be narrowed at all; nil if they can
-    def objection = unknown_table || @family.members.lazy.filter_map { |model| own_code(model) }.first
+    # @return [Callbacks] of its records
+    def callbacks = @callbacks ||= Callbacks.new(self, @family.members)
+
+    # @return [String, nil] why its records can't be narrowed at all, or read earlier or later; nil if they can
+    def objection = unknown_table || callbacks.objection || own_code
+
+    # @return [String, nil] why its rows don't tell what its records do; nil if they do, or its #callbacks know which don't
+    def objection_to_rows = unknown_table || callbacks.objection_to_rows || own_code
 
     # @return [String, nil] why its attributes aren't what its readers read; nil if they are
     def objection_to_readers
@@ -82,11 +90,11 @@ module Pipeloader
       "`_read_attribute` on #{method.owner.inspect}" unless Provenance.active_record?(method)
     end
 
-    # Columns that every row must have: the primary key, and the column that tells the class.
+    # Columns that every row must have: the primary key, the column that tells the class, and those that callbacks ask.
     #
     # @return [Array<String>]
     def keys
-      @keys ||= [*@model.primary_key, *@family.column].map(&:to_s).freeze
+      @keys ||= [*@model.primary_key, *@family.column, *callbacks.columns].map(&:to_s).uniq.freeze
     end
 
     # Columns that every record must have besides: by the version that it was read in, ActiveRecord sees that somebody else has
@@ -149,6 +157,15 @@ module Pipeloader
       column if @model.attribute_types[column].instance_of?(ActiveModel::Type::Boolean)
     end
 
+    # @param name [Symbol] of a method of its records
+    # @return [Cast::Reading, nil] nil where a reader may do more than to read a column of a type that is known
+    def reading(name)
+      column = column_of(name)
+      return unless column && !stores?(column) && Cast.known?(attribute = @model.attribute_types.fetch(column))
+
+      (@readings ||= {})[[name, column]] ||= Cast::Reading.new(column, cast(name, attribute))
+    end
+
     # What a method of its records reads, where it does no more than to make something of columns of known types.
     #
     # @param name [Symbol]
@@ -157,7 +174,7 @@ module Pipeloader
       return if objection_to_readers || !@model.method_defined?(name)
 
       read = asked_alone(name) || (formula = formula(name))&.readers&.flat_map { |it| asked_alone(it) || [nil] }
-      return unless formula.nil? || formula.alone?
+      return unless formula.nil? || (formula.alone? && formula.contexts.empty?)
 
       read if read&.all? { |column| column && !stores?(column) && Cast.known?(@model.attribute_types.fetch(column)) }
     end
@@ -186,6 +203,13 @@ module Pipeloader
     end
 
     private
+
+    def cast(name, attribute)
+      return Cast.new(attribute) unless name.end_with?("?")
+
+      enum = EnumPredicate.of(@model, name)
+      enum ? Cast::Label.new(attribute, enum) : Cast::Truth.new(attribute)
+    end
 
     # The `id` of records whose primary key is several columns: an Array.
     def composite_id(name)
@@ -248,22 +272,12 @@ module Pipeloader
       "#{@model.name} has no primary key" if @model.primary_key.nil?
     end
 
-    def own_code(model)
-      return "#{model.name} has after_find" if model._find_callbacks.any?
-      return "#{model.name} has after_initialize" unless model._initialize_callbacks.all? { |it| of_new_records?(model, it) }
-
-      foreign = CLASS_METHODS.map { |name| model.method(name) } + INSTANCE_METHODS.map { |name| model.instance_method(name) }
-      foreign.reject! { |method| Provenance.active_record?(method) }
-      "`#{foreign.first.name}` on #{foreign.first.owner.inspect}" if foreign.any?
-    end
-
-    # True of `after_initialize :set_defaults, if: :new_record?`: what came from the database is none.
-    def of_new_records?(model, callback)
-      conditions = { if: :new_record?, unless: :persisted? }.flat_map do |kind, name|
-        callback.instance_variable_get(:"@#{kind}").grep_v(ActiveSupport::Callbacks::Conditionals::Value).map { |it| [it, name] }
+    def own_code
+      methods = @family.members.lazy.flat_map do |model|
+        CLASS_METHODS.map { |name| model.method(name) } + INSTANCE_METHODS.map { |name| model.instance_method(name) }
       end
-      asked, name = conditions.first
-      asked == name && !name.nil? && Provenance.active_record?(model.instance_method(name))
+      foreign = methods.find { |method| !Provenance.active_record?(method) }
+      "`#{foreign.name}` on #{foreign.owner.inspect}" if foreign
     end
 
     def reader_of(model, name)

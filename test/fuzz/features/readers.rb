@@ -142,8 +142,18 @@ module Fuzz
     model { |m| !m.base && m.column(:words, :string, options: ", array: true", samples: [-> { "\"{a,b}\"" }, -> { "\"{}\"" }]) && (m.columns.last.kind = :jsonb) }
   end
 
-  feature "after_initialize", 0.1 do
-    model { |m| (name = instance_exec(m, &own)) && m.line(pick(["after_initialize { self.#{name} ||= \"unset\" if has_attribute?(:#{name}) }", "after_find { @found = true }", "after_find { self.#{name} = \"found\" if #{name}.nil? }"])) }
+  feature "after_initialize", 0.25 do
+    model do |m|
+      name = instance_exec(m, &own) or next
+      m.line(pick(["after_initialize { self.#{name} ||= \"unset\" if has_attribute?(:#{name}) }", "after_find { @found = true }", "after_find { self.#{name} = \"found\" if #{name}.nil? }",
+                   "after_initialize { self.#{name} ||= \"unset\" }", "after_initialize { |it| it.#{name} = \"new\" if it.new_record? }", "after_initialize { #{name}.strip }",
+                   "after_initialize :begin_it, unless: :#{name}\ndef begin_it = self.#{name} = \"begun\"", "after_find :find_it\ndef find_it\nreturn if new_record? || #{boolean(m, "self", 0)}\nself.#{name} = \"found\"\nend",
+                   "after_initialize(if: -> { #{boolean(m, "self", 0)} && #{name}.blank? }) { self.#{name} = \"blank\" }", "after_initialize { self.#{name} = \"long\" if #{name}.to_s.size > #{int(0..40)} }"]))
+    end
+  end
+
+  feature "model asks Current", 0.3 do
+    model { |m| world.options[:current] && m.line("def for_now = \"\#{Current.viewer} \#{I18n.locale} \#{#{string(m, "self", 0)}}\"") && m.reader("for_now", "String") }
   end
 
   feature "ignored column", 0.08 do
