@@ -16,7 +16,7 @@ module Pipeloader
 
       # Nothing of a statement that was interrupted stays behind.
       def executed
-        result = Statement.counted(yield)
+        result = Statement.counted(Waiting.outside { yield })
       ensure
         CancelRequest.clear(@connection) unless result
       end
@@ -54,7 +54,7 @@ module Pipeloader
       # @return [ActiveRecord::Result, nil] nil where the server, which may be another one (PgBouncer), doesn't know the statement
       def send_off(read, fiber, &)
         read.alone(fiber.response.next_position)
-        fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield }
+        fiber.openly { fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield } }
       rescue ActiveRecord::StatementInvalid => e
         raise unless PG::InvalidSqlStatementName === e.cause
 

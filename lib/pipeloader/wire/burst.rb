@@ -38,7 +38,7 @@ module Pipeloader
       end
     end
 
-    attr_reader :adapter, :reads
+    attr_reader :adapter, :reads, :level
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
@@ -50,6 +50,7 @@ module Pipeloader
       @level = level
       @reads = [] # in the order in which they were asked for
       @coalesces = true # until one fails
+      @lends = true # until some come back without an answer
     end
 
     def <<(read)
@@ -61,6 +62,27 @@ module Pipeloader
 
     # True if it has reads to be sent.
     def pending? = !unanswered.empty?
+
+    #: () -> Array[Read]
+    def unanswered = @reads.reject { |read| read.answered? || read.late? }
+
+    # True if other connections of its pool may be asked for its reads.
+    def lends? = @lends && @adapter.pipeloader_alike? && @adapter.pool.respond_to?(:pipeloader_spare)
+
+    # Another connection is asked for them.
+    def lend(reads) = @reads -= reads
+
+    # It hasn't answered these.
+    def take_back(reads)
+      return if reads.empty?
+
+      @lends = false
+      @reads |= reads
+      @session.gather(self) if pending?
+    end
+
+    #: () -> ServerTimes
+    def server_times = @session.server_times
 
     # @return what `finish` must be called on; nil if nobody listens
     def begin_event
@@ -96,8 +118,6 @@ module Pipeloader
     end
 
     private
-
-    def unanswered = @reads.reject { |read| read.answered? || read.late? }
 
     def attempt(reads)
       losing(reads) do |resendable|
@@ -157,7 +177,8 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
-      pipeline = Pipeline.new(connection, @session.result_sizes, @together)
+      clock = ServerClock.new(server_times) if response.lanes
+      pipeline = Pipeline.new(connection, @session.result_sizes, @together, clock)
       begin
         pipeline.open do
           pipeline.start(statements)

@@ -70,6 +70,9 @@ module Pipeloader
     # Its result had +bytes+. What is asked for with other values will have as many.
     def tell_size(bytes, sizes) = sizes.remember(described_sql || @sql, bytes)
 
+    # The server has worked on it for so long.
+    def tell_time(milliseconds, times) = reads.first&.then { |read| times.remember(read.text, milliseconds) }
+
     # OIDs that the server is told; nil where it infers them.
     def types = nil
 
