@@ -39,7 +39,7 @@ module Pipeloader
     #   be asked for, and asked again. See docs/network.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
-    #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool, ?lanes: Integer | Hash[Symbol, untyped]) -> void
+    #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
             forecast: true, rest: true, lanes: 1)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
