@@ -425,7 +425,11 @@ class LanesTest < WireCase
 
   def statements_by_connection(&block) = WireCounter.events("burst.pipeloader", &block).map { |it| it[:statements] }
 
-  def waits(key, index) = Gated.with_connection { |it| it.select_value("SELECT #{index} FROM pg_advisory_xact_lock(#{key}) /* pg_backend_pid() */") }
+  # Each text is a new one, of which nobody knows how long it takes.
+  def waits(key, index)
+    @waits = @waits.to_i + 1
+    Gated.with_connection { |it| it.select_value("SELECT #{index} FROM pg_advisory_xact_lock(#{key}) /* pg_backend_pid() #{@waits} */") }
+  end
 
   # Returns when so many backends wait for a lock that we hold.
   #

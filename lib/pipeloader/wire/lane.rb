@@ -39,7 +39,7 @@ module Pipeloader
     def count = response.count(@payload[:reads].size, @payload[:statements], 0)
 
     # The connection goes back to its pool: closed, if anything is left on it.
-    def close
+    def give_back
       @lender.take_back(@reads.reject(&:answered?))
       response.part(@adapter)
       @adapter.disconnect! unless @adapter.pipeloader_idle?

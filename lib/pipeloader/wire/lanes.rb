@@ -48,7 +48,7 @@ module Pipeloader
       bursts.each { |burst| spread(burst, lanes) }
       Burst.run(bursts + lanes.select(&:pending?))
     ensure
-      Thread.pipeloader_host_handle_interrupt(Object => :never) { close(lanes) }
+      Thread.pipeloader_host_handle_interrupt(Object => :never) { give_back(lanes) }
     end
 
     private
@@ -64,12 +64,12 @@ module Pipeloader
       share_out(slow, ready_lanes(burst, wanted - 1, lanes))
     end
 
-    # @return [Array<Array(Float, Array<Read>)>] milliseconds, and reads that are equal
+    # @return [Array<Array(Float, Array<Read>)>] milliseconds, and reads that one statement may answer
     def slow_reads(burst)
       reads = burst.unanswered
       return [] unless reads.size > 1 && burst.lends? && reads.all? { |read| read.pure? || declared?(read) }
 
-      reads.group_by(&:key).each_value.filter_map do |equal|
+      reads.group_by { |read| read.pure? || read.cached? ? read.key : read }.each_value.filter_map do |equal|
         known = burst.server_times.known(equal.first.text) || 0.0
         [[known, SLOW].max, equal] if known >= SLOW || declared?(equal.first)
       end
@@ -83,10 +83,11 @@ module Pipeloader
     def ready_lanes(burst, count, lanes)
       ready = []
       made = false
-      while ready.size < count && !made && (lane = take(burst, lanes))
-        made = !lane.connected?
-        break unless lane.ready?
+      while ready.size < count && (lane = take(burst, lanes))
+        new = !lane.connected?
+        break if (new && made) || !lane.ready?
 
+        made ||= new
         ready << lane
       end
       ready
@@ -111,10 +112,11 @@ module Pipeloader
       loads.each { |_, reads, lane| lane&.borrow(reads) }
     end
 
-    def close(lanes)
-      lanes.shift.close until lanes.empty?
+    # All of them, even if one raises.
+    def give_back(lanes)
+      lanes.shift.give_back until lanes.empty?
     ensure
-      close(lanes) unless lanes.empty?
+      give_back(lanes) unless lanes.empty?
     end
   end
 end
