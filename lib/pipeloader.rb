@@ -34,9 +34,9 @@ module Pipeloader
     # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
     # @param forecast [Boolean] whether what resolvers asked for in earlier executions is read ahead, see docs/forecast.md
     # @param rest [Boolean] whether operations that are faster without Pipeloader are executed without it, see docs/performance.md
-    # @param lanes [Integer, Hash] over how many connections of the pool slow reads of a level may go, 1 being off; or `{ most: 4,
-    #   declared: [/\bpg_sleep\(/] }`, where a read that any of the patterns finds counts as slow and as one that any connection may
-    #   be asked for, and asked again. See docs/network.md
+    # @param lanes [Integer, Hash] over how many connections of the pool slow reads of a level may go, 1 being off; or
+    #   `{ most: 4, declared: [/\bpg_sleep\(/] }`: a read that any of the patterns finds counts as slow, and any connection may be
+    #   asked for it, and asked again. See docs/network.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?) -> void
@@ -128,7 +128,8 @@ module Pipeloader
     # True if a resolver has asked a source, which works by Pipeloader alone: the schema has no dataloader of its own.
     attr_accessor :pipeloader_sourced
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, rest: true, lanes: 1}: its own, or its superclass's
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, rest: true, lanes: 1}: its own, or its
+    # superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}

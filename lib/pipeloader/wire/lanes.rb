@@ -27,7 +27,8 @@ module Pipeloader
         given = { **DEFAULTS, **(option.is_a?(Hash) ? option : { most: option || 1 }) }
         most, declared = given[:most], Array(given[:declared])
         unless given.size == 2 && most.is_a?(Integer) && most.positive? && declared.all?(Regexp)
-          raise ArgumentError, "lanes must be an Integer >= 1, or { most: 4, declared: [/\\bpg_sleep\\(/] }, got #{option.inspect}"
+          raise ArgumentError, "lanes must be an Integer >= 1, or { most: 4, declared: [/\\bpg_sleep\\(/] }, " \
+                               "got #{option.inspect}"
         end
 
         new(most, declared) if most > 1

@@ -2,8 +2,9 @@
 
 module Pipeloader
   # Facts about SQL texts that one connection of a pool has learned for the others: the server's description, how many bytes
-  # results had, and how long the server took. Another connection may see another table of that name, or the table may have changed since; so that is a
-  # guess, and what is asked for on its strength counts if the connection's own server says the same in the same burst.
+  # results had, and how long the server took. Another connection may see another table of that name, or the table may have
+  # changed since; so a description is a guess, and what is asked for on its strength counts if the connection's own server says
+  # the same in the same burst.
   #
   # Threads share it: each of its steps is one that Ruby doesn't interrupt.
   class Learned

@@ -3,8 +3,8 @@
 module Pipeloader
   # How many milliseconds the server works on each SQL text, for Lanes. Kept from burst to burst (Learned).
   #
-  # A moving average: where this process has something else to do, it sees one answer too late, and the next too soon after it. One
-  # that took long by chance counts as twice what is known.
+  # A moving average: where this process has something else to do, it sees one answer too late, and the next too soon after it.
+  # One that took long by chance counts as twice what is known.
   class ServerTimes
     LIMIT = 1000
     LENGTH = 2000

@@ -19,7 +19,8 @@ module Pipeloader
         |create\s+(?:or\s+replace\s+)?(?:(?:global|local)\s+)?temp(?:orary)?\b
         |select\s+(?!(?:pg_\w+|current_\w+|nextval|currval|lastval|now|version|set_config)\s*\()[\w.]+\s*\((?!.*\bfrom\b)
       )
-      |\binto\s+(?:(?:global|local)\s+)?temp(?:orary)?\b|\bpg_temp\b|\bsetseed\s*\(|\bset_config\s*\((?!(?:[^()']|'[^']*')*,\s*true\s*\))
+      |\binto\s+(?:(?:global|local)\s+)?temp(?:orary)?\b|\bpg_temp\b
+      |\bsetseed\s*\(|\bset_config\s*\((?!(?:[^()']|'[^']*')*,\s*true\s*\))
     }xmi
     LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
 
