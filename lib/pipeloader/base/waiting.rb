@@ -31,14 +31,16 @@ module Pipeloader
       # `select` for it, and Async's starts a thread each time.
       #
       # @param limit [Numeric, nil] seconds
+      # @return [Array<IO>, nil] which are; nil where that isn't known
       #
-      #: (Array[IO], Array[IO], Numeric?) -> void
+      #: (Array[IO], Array[IO], Numeric?) -> Array[IO]?
       def for_any(readable, writable, limit)
-        return IO.select(readable, writable, nil, limit) unless Fiber.current_scheduler
+        return IO.select(readable, writable, nil, limit)&.flatten unless Fiber.current_scheduler
 
         socket = readable.first
         events = writable.include?(socket) ? IO::READABLE | IO::WRITABLE : IO::READABLE
         socket.wait(events, readable.one? ? limit : [*limit, TURN].min)
+        nil
       end
     end
   end

@@ -79,12 +79,12 @@ module Pipeloader
       until @in_flight.empty?
         raise @failure if @failure
 
-        @together.one? ? wait : wait_for_any
+        others = @together.one? ? wait : wait_for_any
         uninterrupted do
           go_on
           cancel_late
         end
-        @together.each { |other| other.keep_up unless other.equal?(self) }
+        others&.each { |other| other.keep_up }
       end
     end
 
@@ -228,6 +228,8 @@ module Pipeloader
     end
 
     # Until there is something to read, or room to write what is left.
+    #
+    # @return [nil]
     def wait
       if @connection.sync_flush
         Waiting.outside { @connection.block(*left) } if @connection.is_busy
@@ -236,15 +238,19 @@ module Pipeloader
         Waiting.outside { Waiting.for_any([socket], [socket], left) }
         @connection.consume_input
       end
+      nil
     end
 
+    # @return [Array<Pipeline>] others for which something may have come
     def wait_for_any
-      return unless @connection.is_busy
+      others = @together.reject { |pipeline| pipeline.equal?(self) }
+      return others unless @connection.is_busy
 
-      readable, writable = [self, *@together].uniq.map { |pipeline| pipeline.wants }.reject(&:empty?).transpose
+      wants = [self, *others].to_h { |pipeline| [pipeline, pipeline.wants] }.reject { |_, sockets| sockets.empty? }
       limit = @together.filter_map { |pipeline| pipeline.left }.min
-      Waiting.outside { Waiting.for_any(readable, writable.compact, limit) }
+      ready = Waiting.outside { Waiting.for_any(wants.values.map(&:first), wants.values.filter_map(&:last), limit) }
       @connection.consume_input
+      ready ? others.select { |pipeline| wants[pipeline]&.intersect?(ready) } : others
     end
 
     def take_what_came(clearing: false)
