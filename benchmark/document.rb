@@ -173,8 +173,8 @@ module Bench
 
         Puma with 16 threads, Falcon with two processes and a connection per fiber; wrk with 32 connections for 8 s after 2 s of warm-up.
 
-        - One connection runs ten sleeps one after the other, so pipelining them doesn't help.
-        - While the fibers of a GraphQL::Dataloader wait, and so Pipeloader's, their whole thread waits: that is what sleeps under Falcon show.
+        - One connection runs ten sleeps one after the other, so pipelining them doesn't help; lanes spread them over connections that are free.
+        - While the fibers of a GraphQL::Dataloader wait, their whole thread waits: that is what sleeps under Falcon show.
           AsyncDataloader doesn't hold it up, but graphql 2.6 needs an `async` for it that Ruby 3.1 can't have.
 
         #{grid(Web::HEADS, @results[:web].map { |result| Web.row(result) })}

@@ -14,7 +14,7 @@ module Bench
       "falcon" => ->(port) { ["falcon", "--quiet", "serve", "--forked", "--count", "2", "-b", "http://127.0.0.1:#{port}", "-c"] }
     }.freeze
     WORKLOADS = %w[sleeps narrow-25].freeze
-    CONTENDERS = %w[naive dataloader pipeloader].freeze
+    CONTENDERS = %w[naive dataloader pipeloader pipeloader-lanes].freeze
     HEADS = ["workload", "server", "contender", "requests/s", "median ms", "p99 ms", "failed"].freeze
     CONNECTIONS = 32
     PATIENCE = 30 # seconds for a server to start
@@ -35,7 +35,8 @@ module Bench
       return [] unless wrk?
       WORKLOADS.flat_map do |workload|
         parity = Parity.new
-        SERVERS.keys.product(CONTENDERS).map { |server, contender| measure(workload, server, contender, parity) }
+        contenders = CONTENDERS.select { |title| Contender.named(title).serves?(Workload.named(workload)) }
+        SERVERS.keys.product(contenders).map { |server, contender| measure(workload, server, contender, parity) }
       end
     end
 

@@ -37,20 +37,24 @@ module Pipeloader
     # @param trips [Symbol] by how many round trips a plan's tree of rows comes: :depth, level by level; :one, all in one; :auto,
     #   whichever takes less time, see docs/network.md
     # @param rest [Boolean] whether operations that are faster without Pipeloader are executed without it, see docs/performance.md
+    # @param lanes [Integer, Hash] over how many connections of the pool slow reads of a level may go, 1 being off; or
+    #   `{ most: 4, declared: [/\bpg_sleep\(/] }`: a read that any of the patterns finds counts as slow, and any connection may be
+    #   asked for it, and asked again. See docs/network.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
-    #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool) -> void
+    #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
-            forecast: true, trips: :auto, rest: true)
+            forecast: true, trips: :auto, rest: true, lanes: 1)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
       raise ArgumentError, "trips must be one of #{TRIPS.inspect}, got #{trips.inspect}" unless TRIPS.include?(trips)
 
+      Patches.install_lanes if Lanes.of(lanes)
       Patches::Locks.install
       Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
-      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest: }
+      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest:, lanes: }
       schema.pipeloader_field_exact = field_exact
       schema.pipeloader_compiles = compile
     end
@@ -128,8 +132,8 @@ module Pipeloader
     # True if a resolver has asked a source, which works by Pipeloader alone: the schema has no dataloader of its own.
     attr_accessor :pipeloader_sourced
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true}: its own, or its
-    # superclass's
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true, lanes: 1}: its own, or
+    # its superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}
@@ -183,7 +187,7 @@ module Pipeloader
       base = super
       return base if base < Loader || !Pipeloader.main_ractor?
 
-      Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce, :forecast, :trips))
+      Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce, :forecast, :trips, :lanes))
     end
   end
 end

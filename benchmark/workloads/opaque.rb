@@ -21,5 +21,5 @@ module Bench
   Workload.define "sleeps", "Ten fields of pg_sleep(0.01)",
                   about: "what no batching can help, and a pipeline of one connection neither", dataset: :sleeps,
                   query: "{ #{Array.new(10) { |n| "nap#{n}" }.join(" ")} }",
-                  only: %w[naive dataloader pipeloader next next-pipeloader]
+                  only: %w[naive dataloader pipeloader pipeloader-lanes next next-pipeloader]
 end

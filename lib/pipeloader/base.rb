@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, and what is
-# known of the field that is running, and of open transactions.
+# known of the field that is running, of open transactions, and of who waits for whom outside.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
@@ -14,3 +14,4 @@ require "pipeloader/base/bounded"
 require "pipeloader/base/outcome"
 require "pipeloader/base/asker"
 require "pipeloader/base/transactions"
+require "pipeloader/base/waiting"

@@ -92,6 +92,15 @@ module Pipeloader
         SelfTest.run_on_projection
       end
 
+      # When a schema first asks for lanes.
+      def install_lanes
+        return if @lanes
+
+        @lanes = true
+        when_loaded(:active_record_postgresqladapter) { prepend(SessionWatch) }
+        when_loaded(:active_record) { SessionWatch.begin }
+      end
+
       # When a query is first explained.
       def install_witness
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimeWitness)
@@ -119,6 +128,7 @@ end
 require "pipeloader/patches/self_test"
 require "pipeloader/patches/postgresql_reads"
 require "pipeloader/patches/postgresql_session"
+require "pipeloader/patches/session_watch"
 require "pipeloader/patches/connection_pool"
 require "pipeloader/patches/query_cache_store"
 require "pipeloader/patches/association"

@@ -15,9 +15,9 @@ module Pipeloader
 
     # @param reads [Integer] of a burst
     # @param statements [Integer] that it has sent
-    def count(reads, statements)
+    def count(reads, statements, bursts = 1)
       @ledgers.each do |ledger|
-        ledger[:bursts] += 1
+        ledger[:bursts] += bursts
         ledger[:reads] += reads
         ledger[:statements] += statements
       end

@@ -32,10 +32,10 @@ module Pipeloader
     class << self
       # The class that adds this module to +base+, made once for each set of options.
       #
-      #: (Class, fiber_limit: Integer?, coalesce: bool, forecast: bool, trips: Symbol) -> Class
-      def over(base, fiber_limit:, coalesce:, forecast: false, trips: :depth)
+      #: (Class, fiber_limit: Integer?, coalesce: bool, forecast: bool, trips: Symbol, lanes: (Integer | Hash)?) -> Class
+      def over(base, fiber_limit:, coalesce:, forecast: false, trips: :depth, lanes: nil)
         queues = base <= GraphQL::Dataloader::NullDataloader ? GraphQL::Dataloader : base
-        @classes[[base, fiber_limit, coalesce, forecast, trips]] ||= Class.new(queues) do
+        @classes[[base, fiber_limit, coalesce, forecast, trips, lanes]] ||= Class.new(queues) do
           include Loader
           self.default_fiber_limit = fiber_limit || base.default_fiber_limit || FIBER_LIMIT
           self.default_nonblocking = base.default_nonblocking
@@ -45,6 +45,8 @@ module Pipeloader
           define_method(:pipeloader_coalesces?) { coalesce }
           define_method(:pipeloader_forecasts?) { forecast && coalesce }
           define_method(:pipeloader_trips) { coalesce ? trips : :depth }
+          spread = Lanes.of(lanes)
+          define_method(:pipeloader_lanes) { spread }
           # True if jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
           # fiber goes on.
           queued = queues.instance_method(:append_job).owner.equal?(GraphQL::Dataloader)
@@ -63,7 +65,7 @@ module Pipeloader
       return super if Pipeloader.disabled?
 
       outer = @pipeloader_run
-      Response.within do |response|
+      Response.within(pipeloader_lanes) do |response|
         inner = @pipeloader_run = Run.new(response) { pipeloader_queued_jobs }
         begin
           super(...)
@@ -73,6 +75,13 @@ module Pipeloader
       end
     ensure
       @pipeloader_run = outer
+    end
+
+    # Until it yields for good: what a fiber of ours waits for, may be waited for out here.
+    def run_fiber(fiber)
+      result = super
+      result = result.serve(fiber) while OutwardWait === result
+      result
     end
 
     def append_job(callable = nil, &block)
@@ -180,7 +189,7 @@ module Pipeloader
     # A new fiber starts unmarked: graphql-ruby hands the spawning fiber's variables on, and a manager fiber
     # that believed it could park would never terminate.
     def get_fiber_variables
-      super.tap { |variables| [ResolverFiber::KEY, ArgumentGroup::KEY, WORK].each { |key| variables.delete(key) } }
+      super.tap { |variables| [ResolverFiber::KEY, ArgumentGroup::KEY, WORK, Waiting::KEY].each { |key| variables.delete(key) } }
     end
 
     # Without a dataloader of the schema's own, Pipeloader is what sources work by.

@@ -20,6 +20,7 @@ module Pipeloader
       @run = run
       @loader = fiber.loader
       @response = fiber.response
+      @native = Fiber.current if @response.scheduled?
       begin_job
     end
 
@@ -38,6 +39,14 @@ module Pipeloader
       yield
     ensure
       @forbidden -= 1
+    end
+
+    # Yields. What the block waits for outside of the process, is waited for where other requests can go on, if a fiber scheduler
+    # is there. Not where parking is forbidden: a lock that is held, or Timeout, which strikes the thread, isn't theirs.
+    def openly(&block)
+      return yield unless @native && allowed? && Fiber.current_scheduler.nil?
+
+      Waiting.by(method(:hand_out), &block)
     end
 
     # Until the job ends, all reads go at once.
@@ -63,7 +72,7 @@ module Pipeloader
       # Subscribers to our events must not park: the level is locked while it is sent.
       until read.answered?
         read.time_limit&.check
-        without { level.send_off }
+        openly { without { level.send_off } }
       end
       @run&.step
     ensure
@@ -131,6 +140,15 @@ module Pipeloader
     end
 
     private
+
+    # A fiber of somebody else's, a dataloader without Pipeloader's maybe, doesn't know what to do with it.
+    def hand_out(wait)
+      return wait.call unless Fiber.current.equal?(@native)
+
+      outward = OutwardWait.new(wait)
+      @fiber.away { Fiber.yield(outward) }
+      outward.result
+    end
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values, all but the first. So jobs that are still
     # queued are waited for, unless the limit of fibers keeps them there; and so are batches, as long as any fiber makes progress.

@@ -116,6 +116,9 @@ module Pipeloader
 
     def without_parking(&block) = @parking.without(&block)
 
+    # Yields, to wait where other requests can go on.
+    def openly(&block) = @parking.openly(&block)
+
     # Until its job ends, all reads of this fiber go at once.
     def park_no_more = @parking.forbid
 

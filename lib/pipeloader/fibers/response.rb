@@ -9,11 +9,13 @@ module Pipeloader
       attr_accessor :preparation
 
       # Yields the response that the current fiber works for, or a new one that ends with the block.
-      def within
+      #
+      # @param lanes [Lanes, nil] of a new one
+      def within(lanes = nil)
         fiber = ResolverFiber.current
         return yield(fiber.response) if fiber
 
-        response = new
+        response = new(lanes)
         begin
           yield(response).tap { response.read_ahead&.over(response) }
         ensure
@@ -40,10 +42,16 @@ module Pipeloader
 
     attr_reader :thread
 
+    # @return [Lanes, nil] nil where all is sent over one connection
+    attr_reader :lanes
+
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
-    def initialize
+    def initialize(lanes)
       Response.preparation&.call
+      @lanes = lanes
+      # ActiveRecord would give requests that take turns in one thread the same connection.
+      @scheduled = !Fiber.current_scheduler.nil? && ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
       @context = ActiveSupport::IsolatedExecutionState.context
       @thread = Thread.current
       queries = Fiber[:__graphql_current_multiplex]&.queries || []
@@ -59,6 +67,9 @@ module Pipeloader
       @trips = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
     end
+
+    # True if a fiber scheduler knows the fiber that began it, so that other requests can go on while that waits.
+    def scheduled? = @scheduled
 
     # True for a multiplex of several queries.
     def several? = @several
@@ -110,6 +121,13 @@ module Pipeloader
       end
     end
 
+    # The connection goes back to its pool in the middle of the response.
+    def part(adapter)
+      @transactions.delete(adapter)
+      adapter.lock_thread = nil if @locked.delete(adapter)
+      adapter.pipeloader_session.abandon(self)
+    end
+
     # Somebody may have written: what has been read ahead is what was there before.
     def outdate = @read_ahead&.outdate
 
@@ -120,9 +138,10 @@ module Pipeloader
 
     def others_hold?(fiber) = @leases.each_value.any? { |lease| lease.others_inside?(fiber) }
 
-    def count(reads, statements)
-      @trips += 1
-      @counters.count(reads, statements)
+    # @param trips [Integer] 0 where they went at the same time as others
+    def count(reads, statements, trips = 1)
+      @trips += trips
+      @counters.count(reads, statements, trips)
     end
 
     def close

@@ -25,6 +25,21 @@ module Pipeloader
         end
       end
 
+      # A connection that nobody will miss: free, while another one is, too. Doesn't wait.
+      #
+      # @return [ActiveRecord::ConnectionAdapters::AbstractAdapter, nil] checked out
+      def pipeloader_spare
+        synchronize do
+          next if @pinned_connection || num_waiting_in_queue.positive?
+
+          now = stat
+          free = now[:size] - now[:connections] - @now_connecting.to_i + now[:idle]
+          checkout(0) if free > 1
+        end
+      rescue ActiveRecord::ConnectionTimeoutError
+        nil
+      end
+
       # Called for each pool of a response.
       def pipeloader_refuse_unsupported = UnsupportedAdapter.refuse(db_config.adapter_class)
     end

@@ -20,6 +20,15 @@ module Pipeloader
       # True if nothing can be prepared or dropped now.
       def pipeloader_takes_no_statement? = @raw_connection.nil? || @raw_connection.transaction_status == PG::PQTRANS_INERROR
 
+      # True if nothing runs on it, is open there, or waits to be read.
+      def pipeloader_idle?
+        !@raw_connection.nil? && open_transactions.zero? && @raw_connection.transaction_status == PG::PQTRANS_IDLE &&
+          @raw_connection.pipeline_status == PG::PQ_PIPELINE_OFF
+      end
+
+      # True if any connection of its pool would answer the same.
+      def pipeloader_alike? = pipeloader_session.alike? && pipeloader_idle?
+
       # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
       def transaction(...)
         return super unless (fiber = ResolverFiber.current)
@@ -112,11 +121,10 @@ module Pipeloader
         ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
       end
 
-      # A read that has its answer needs no name any more, if that was evicted since; in a transaction that has failed, or
-      # without a connection, it can get none. ActiveRecord's event wants one.
+      # A read that has its answer needs no name any more, if that was evicted since, or is another connection's (Lane); in a
+      # transaction that has failed, or without a connection, it can get none. ActiveRecord's event wants one.
       def prepare_statement(sql, binds, connection)
-        answered = Replay === connection && pipeloader_takes_no_statement? && connection.executed?
-        return super unless answered
+        return super unless Replay === connection && connection.executed?
 
         @statements[sql_key(sql)] || connection.statement_name || @statements.next_key
       end

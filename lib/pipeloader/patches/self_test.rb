@@ -11,9 +11,10 @@ module Pipeloader
                    query_cache open_transactions transaction begin_transaction lock_thread= log write_query?
                    configure_connection reset! reconnect! disconnect! commit_transaction rollback_transaction
                    commit_db_transaction cache_sql prepare_statement
-                   execute exec_query exec_update query raw_connection schema_search_path=].freeze
-      POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache].freeze
-      DATALOADER = %i[run yield append_job run_isolated get_fiber_variables].freeze
+                   execute exec_query exec_update query raw_connection schema_search_path= expire].freeze
+      POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache
+                num_waiting_in_queue stat].freeze
+      DATALOADER = %i[run run_fiber yield append_job run_isolated get_fiber_variables].freeze
 
       # Stands for the fiber, for its response, and for a read that its burst has brought: a result without columns.
       class Probe

@@ -16,7 +16,7 @@ module Pipeloader
 
       # Nothing of a statement that was interrupted stays behind.
       def executed
-        result = Statement.counted(yield)
+        result = Statement.counted(Waiting.outside { yield })
       ensure
         CancelRequest.clear(@connection) unless result
       end
@@ -54,7 +54,9 @@ module Pipeloader
       # @return [ActiveRecord::Result, nil] nil where the server, which may be another one (PgBouncer), doesn't know the statement
       def send_off(read, fiber, &)
         read.alone(fiber.response.next_position)
-        read.adapter.pipeloader_session.distance.measure { fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield } }
+        read.adapter.pipeloader_session.distance.measure do
+          fiber.openly { fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield } }
+        end
       rescue ActiveRecord::StatementInvalid => e
         raise unless PG::InvalidSqlStatementName === e.cause
 

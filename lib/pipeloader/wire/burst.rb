@@ -38,7 +38,7 @@ module Pipeloader
       end
     end
 
-    attr_reader :adapter, :reads
+    attr_reader :adapter, :reads, :level
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
@@ -50,6 +50,7 @@ module Pipeloader
       @level = level
       @reads = [] # in the order in which they were asked for
       @coalesces = true # until one fails
+      @lends = true # until some come back without an answer
     end
 
     def <<(read)
@@ -61,6 +62,27 @@ module Pipeloader
 
     # True if it has reads to be sent.
     def pending? = !unanswered.empty?
+
+    #: () -> Array[Read]
+    def unanswered = @reads.reject { |read| read.answered? || read.late? }
+
+    # True if other connections of its pool may be asked for its reads.
+    def lends? = @lends && @adapter.pipeloader_alike? && @adapter.pool.respond_to?(:pipeloader_spare)
+
+    # Another connection is asked for them.
+    def lend(reads) = @reads -= reads
+
+    # It hasn't answered these.
+    def take_back(reads)
+      return if reads.empty?
+
+      @lends = false
+      @reads |= reads
+      @session.gather(self) if pending?
+    end
+
+    #: () -> ServerTimes
+    def server_times = @session.server_times
 
     # @return what `finish` must be called on; nil if nobody listens
     def begin_event
@@ -97,8 +119,6 @@ module Pipeloader
 
     private
 
-    def unanswered = @reads.reject { |read| read.answered? || read.late? }
-
     def attempt(reads)
       losing(reads) do |resendable|
         @adapter.pipeloader_connection(allow_retry: resendable) { |connection| send_and_receive(connection) }
@@ -121,7 +141,7 @@ module Pipeloader
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
-      singly = statements_for(@ordered = in_order(unanswered, connection), connection)
+      singly = Statements.new(@session).of(@ordered = in_order(unanswered, connection), coalesces?(connection))
       return if singly.empty?
 
       statements = coalesce(singly, connection)
@@ -161,7 +181,8 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
-      pipeline = Pipeline.new(connection, @session.result_sizes, @together)
+      clock = ServerClock.new(server_times) if response.lanes
+      pipeline = Pipeline.new(connection, @session.result_sizes, @together, clock)
       begin
         pipeline.open do
           @session.distance.measure do
@@ -195,48 +216,6 @@ module Pipeloader
       return reads if free || reads.any? { |read| read.job.nil? }
 
       reads.sort { |read, other| read.job.compare(other.job) }
-    end
-
-    # Equal reads become one statement, where that can't be noticed.
-    def statements_for(reads, connection)
-      trees = trees_among(reads, connection)
-      names = {}
-      twins = {} # {key => Statement}
-      reads.each_with_object([]) do |read, statements|
-        # Later reads may see what it does, or waits for.
-        twins.delete_if { |_, statement| !statement.reads.first.cached? } unless read.pure?
-        twin = twins[key = read.key]
-        next twin.share(read) if twin && read.shareable_with?(twin.reads.first)
-
-        statements << (twins[key] = statement_for(read, names, trees.include?(read)))
-      end
-    end
-
-    # Many of one SQL text are better asked for by one statement.
-    #
-    # @return [Array<Read>] that bring along what their rows lead to
-    def trees_among(reads, connection)
-      trees = reads.select(&:followers)
-      return trees if trees.empty?
-      return [] unless coalesces?(connection) && reads.all?(&:pure?)
-
-      trees.group_by(&:sql).each_value.select { |alike| alike.uniq(&:key).size < Coalesced::WORTH }.flatten
-           .select { |read| Tree.of?(read) }
-    end
-
-    # @param names [Hash] {SQL => Statement} of what this burst prepares itself
-    # @param tree [Boolean] whether its followers go with it
-    def statement_for(read, names, tree = false)
-      statement = tree ? Tree.new(read, read.followers.reads.map { |it| statement_for(it, names) }) : Statement.new(read)
-      name(statement, names) if read.prepared?
-      statement
-    end
-
-    def name(statement, names)
-      if (preparer = names[sql = statement.sql]) then statement.known_as(preparer.name, preparer)
-      elsif (name = @session.statement_name(sql)) then statement.known_as(name)
-      else names[sql] = statement.prepare_as(@session.next_statement_name)
-      end
     end
 
     # Only what the server has confirmed, and only now: ActiveRecord's pool may evict by a statement of its own.

@@ -67,6 +67,7 @@ module Pipeloader
     # As of a Statement: each of its parts counts for one answer of that SQL.
     def size_by(sizes) = (sizes.known(@shape.sql) || sizes.expect(@shape.sql)) * @parts.size
     def tell_size(bytes, sizes) = sizes.remember(@shape.sql, bytes / @parts.size, @parts.size)
+    def tell_time(milliseconds, times) = super(milliseconds / @parts.size, times)
 
     # Its Sync has come, and with it all rows.
     def complete(clearing)

@@ -51,7 +51,7 @@ module Pipeloader
     def lease(fiber, response)
       take_over if @lease.connection
       until @lease.connection
-        response.others_hold?(fiber) ? take(0) || fiber.give_way || take : take
+        (response.others_hold?(fiber) && (take(0) || fiber.give_way)) || fiber.openly { take }
       end
     end
 
@@ -60,7 +60,9 @@ module Pipeloader
     # @param limit [Numeric, nil] seconds to wait; nil: the pool's own limit, with its error
     def take(limit = nil)
       Thread.handle_interrupt(Object => :never) do
-        connection = Thread.handle_interrupt(Object => :on_blocking) { limit ? @pool.checkout(limit) : @pool.checkout }
+        connection = Thread.handle_interrupt(Object => :on_blocking) do
+          Waiting.outside { limit ? @pool.checkout(limit) : @pool.checkout }
+        end
         # Under a fiber scheduler another fiber may have done so meanwhile.
         next @pool.checkin(connection) if @lease.connection
 

@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Facts about SQL texts that one connection of a pool has learned for the others: the server's description, and how many
-  # bytes results had. Another connection may see another table of that name, or the table may have changed since; so that is a
-  # guess, and what is asked for on its strength counts if the connection's own server says the same in the same burst.
+  # Facts about SQL texts that one connection of a pool has learned for the others: the server's description, how many bytes
+  # results had, and how long the server took. Another connection may see another table of that name, or the table may have
+  # changed since; so a description is a guess, and what is asked for on its strength counts if the connection's own server says
+  # the same in the same burst.
   #
   # Threads share it: each of its steps is one that Ruby doesn't interrupt.
   class Learned
@@ -23,10 +24,14 @@ module Pipeloader
     # @return [Distance]
     attr_reader :distance
 
+    # @return [ServerTimes]
+    attr_reader :times
+
     def initialize
       @descriptions = Bounded.new(LIMIT) # {key of an SQL text => Statement::Description}
       @sizes = ResultSizes.new
       @distance = Distance.new
+      @times = ServerTimes.new
     end
 
     #: (String) -> Statement::Description?

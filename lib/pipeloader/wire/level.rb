@@ -31,7 +31,8 @@ module Pipeloader
       @sending.synchronize do
         @response.close_level(self)
         # Always in one order: two threads may share two connections (transactional tests), and each has a lock.
-        Burst.run(@bursts.values.select(&:pending?).sort_by { |burst| burst.adapter.object_id })
+        bursts = @bursts.values.select(&:pending?).sort_by { |burst| burst.adapter.object_id }
+        (lanes = @response.lanes) ? lanes.run(bursts) : Burst.run(bursts)
       end
     end
   end

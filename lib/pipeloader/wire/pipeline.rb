@@ -32,12 +32,14 @@ module Pipeloader
     # @param result_sizes [ResultSizes] kept from burst to burst
     # @param together [Array<Pipeline>] those that are open on other connections; while one is waited for, all are read. A
     #   proxy may have lent them the server that another client needs to go on, and that client has ours.
+    # @param clock [ServerClock, nil] is told of answers
     #
-    #: (PG::Connection, ?ResultSizes, ?Array[Pipeline]) -> void
-    def initialize(connection, result_sizes = ResultSizes.new, together = [])
+    #: (PG::Connection, ?ResultSizes, ?Array[Pipeline], ?ServerClock?) -> void
+    def initialize(connection, result_sizes = ResultSizes.new, together = [], clock = nil)
       @connection = connection
       @result_sizes = result_sizes
       @together = together
+      @clock = clock
       @waiting = []   # statements not sent
       @in_flight = [] # statements sent whose Sync hasn't come, in order
       @entered = @cut_short = false
@@ -69,6 +71,7 @@ module Pipeloader
         fill
         @connection.sync_flush
       end
+      @clock&.start
     end
 
     # Returns when every statement that was sent is answered.
@@ -76,12 +79,12 @@ module Pipeloader
       until @in_flight.empty?
         raise @failure if @failure
 
-        @together.one? ? wait : wait_for_any
+        others = @together.one? ? wait : wait_for_any
         uninterrupted do
           go_on
           cancel_late
         end
-        @together.each { |other| other.keep_up unless other.equal?(self) }
+        others&.each { |other| other.keep_up }
       end
     end
 
@@ -115,6 +118,7 @@ module Pipeloader
     private
 
     def go_on
+      @clock&.listen
       take_what_came
       @schedule&.keep(@in_flight, @waiting)
       fill
@@ -224,21 +228,29 @@ module Pipeloader
     end
 
     # Until there is something to read, or room to write what is left.
+    #
+    # @return [nil]
     def wait
       if @connection.sync_flush
-        @connection.block(*left) if @connection.is_busy
+        Waiting.outside { @connection.block(*left) } if @connection.is_busy
       else
         socket = @connection.socket_io
-        @connection.consume_input if IO.select([socket], [socket], nil, left)&.first&.any?
+        Waiting.outside { Waiting.for_any([socket], [socket], left) }
+        @connection.consume_input
       end
+      nil
     end
 
+    # @return [Array<Pipeline>] others for which something may have come
     def wait_for_any
-      return unless @connection.is_busy
+      others = @together.reject { |pipeline| pipeline.equal?(self) }
+      return others unless @connection.is_busy
 
-      readable, writable = @together.map { |pipeline| pipeline.wants }.reject(&:empty?).transpose
-      IO.select(readable, writable.compact, nil, @together.filter_map { |pipeline| pipeline.left }.min)
+      wants = [self, *others].to_h { |pipeline| [pipeline, pipeline.wants] }.reject { |_, sockets| sockets.empty? }
+      limit = @together.filter_map { |pipeline| pipeline.left }.min
+      ready = Waiting.outside { Waiting.for_any(wants.values.map(&:first), wants.values.filter_map(&:last), limit) }
       @connection.consume_input
+      ready ? others.select { |pipeline| wants[pipeline]&.intersect?(ready) } : others
     end
 
     def take_what_came(clearing: false)
@@ -260,6 +272,7 @@ module Pipeloader
         @in_flight.shift
         @expected -= statement.expected
         statement.complete(clearing)
+        @clock&.answered(statement)
       else
         distrust("has given two answers to a statement") unless statement.expects?(result)
         count(result, statement)

@@ -24,7 +24,7 @@ module Pipeloader
 
     # The server session is new: nothing is prepared or described.
     def reset
-      @cut_short = false
+      @cut_short = @changed = @locking = false
       @shapes = Bounded.new(SHAPES) # {key of an SQL text => Shape}
       @array_types = {}
       @surplus = [] # names that the server knows and ActiveRecord's pool doesn't
@@ -85,6 +85,19 @@ module Pipeloader
 
     alias cut_short? cut_short
 
+    ## Whether other connections of the pool answer as this one does, see Patches::SessionWatch
+
+    # True if a statement has changed what it answers to later ones, or others had their hands on it.
+    attr_writer :changed
+
+    # True if whoever has it may hold advisory locks.
+    attr_writer :locking
+
+    # @param effect [Symbol] as SQLText.effect_on_session says
+    def note(effect) = effect == :locks ? @locking = true : @changed = true
+
+    def alike? = !@changed && !@locking
+
     ## Statements that the server knows by name
 
     # @return [String, nil]
@@ -122,6 +135,9 @@ module Pipeloader
 
     #: () -> Distance
     def distance = learned.distance
+
+    #: () -> ServerTimes
+    def server_times = learned.times
 
     # The Shape of +sql+, if this server has described it as +name+. Without a name the server is asked again in any case, so a
     # guess will do.

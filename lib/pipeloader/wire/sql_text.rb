@@ -11,9 +11,27 @@ module Pipeloader
     SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
     SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
+    # Lasting changes of a session that makes it answer otherwise than others of its pool: as above, but for what ends with the
+    # transaction; temporary tables; and, since who knows what it does, a procedure, or a SELECT of nothing but a function.
+    CHANGES = %r{
+      (?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*+(?:
+        set\b(?!\s+(?:local|transaction|constraints)\b)|(?:reset|discard|do|call|load|listen|declare|prepare)\b
+        |create\s+(?:or\s+replace\s+)?(?:(?:global|local)\s+)?temp(?:orary)?\b
+        |select\s+(?!(?:pg_\w+|current_\w+|nextval|currval|lastval|now|version|set_config)\s*\()[\w.]+\s*\((?!.*\bfrom\b)
+      )
+      |\binto\s+(?:(?:global|local)\s+)?temp(?:orary)?\b|\bpg_temp\b
+      |\bsetseed\s*\(|\bset_config\s*\((?!(?:[^()']|'[^']*')*,\s*true\s*\))
+    }xmi
+    LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
+
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION
+    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS
+
+    # {SQL => :changes, :locks or nil}, see #effect_on_session.
+    EFFECTS = Bounded.new(1000)
+    EFFECTS_LENGTH = 2000
+    private_constant :EFFECTS, :EFFECTS_LENGTH
 
     class << self
       # True if a pipeline can carry it: the extended protocol takes one statement at a time.
@@ -33,7 +51,24 @@ module Pipeloader
       #: (String) -> bool
       def sets_by_function?(sql) = SETS_BY_FUNCTION.match?(sql)
 
+      # What it leaves in its session when its transaction is over.
+      #
+      # @return [Symbol, nil] :changes, if later statements may be answered otherwise; :locks for advisory locks
+      def effect_on_session(sql)
+        return effect_of(sql) if sql.size > EFFECTS_LENGTH
+
+        EFFECTS.fetch(sql) { EFFECTS[sql] = effect_of(sql) }
+      end
+
       private
+
+      def effect_of(sql)
+        return :changes if CHANGES.match?(sql)
+
+        :locks if LOCKS.match?(sql)
+      rescue ArgumentError # invalid encoding
+        :changes
+      end
 
       # A semicolon in a literal ends nothing. Where a backslash could quote a quote, the answer is no.
       def one_statement?(sql)

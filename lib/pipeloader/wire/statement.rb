@@ -93,6 +93,9 @@ module Pipeloader
     # All that its Sync ends.
     def commands = [self]
 
+    # The server has worked on it for so long.
+    def tell_time(milliseconds, times) = reads.first&.then { |read| times.remember(read.text, milliseconds) }
+
     # OIDs that the server is told; nil where it infers them.
     def types = nil
 

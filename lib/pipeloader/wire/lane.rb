@@ -1,0 +1,60 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Some of a burst's slow reads, over another connection of its pool, for one level. They stay reads of the burst's connection:
+  # ActiveRecord takes them from there. What this can't answer, the burst sends itself.
+  class Lane < Burst
+    # @param lender [Burst]
+    def initialize(adapter, lender)
+      super(adapter, lender.level)
+      @lender = lender
+      @over = false
+    end
+
+    def connected? = @adapter.connected?
+
+    # Connects, if need be.
+    #
+    # @return [Boolean] whether it would answer as the lender's connection does
+    def ready?
+      @adapter.pipeloader_ready(allow_retry: false)
+      @adapter.pipeloader_alike?
+    rescue ActiveRecord::ActiveRecordError, PG::Error
+      false
+    end
+
+    # It is, see #ready?.
+    def ready = nil
+
+    #: (Array[Read]) -> void
+    def borrow(reads)
+      @reads = reads
+      @lender.lend(reads)
+    end
+
+    # Once.
+    def pending? = !@over && super
+
+    # Beside the lender's, it is no round trip of its own.
+    def count = response.count(@payload[:reads].size, @payload[:statements], 0)
+
+    # The connection goes back to its pool: closed, if anything is left on it.
+    def give_back
+      @lender.take_back(@reads.reject(&:answered?))
+      response.part(@adapter)
+      @adapter.disconnect! unless @adapter.pipeloader_idle?
+    ensure
+      @adapter.pool.checkin(@adapter)
+    end
+
+    private
+
+    # Nobody is told: another connection answers.
+    def losing(_reads)
+      @over = true
+      yield false
+    rescue ActiveRecord::ActiveRecordError, PG::Error
+      nil
+    end
+  end
+end
