@@ -229,7 +229,7 @@ class PagesTest < PageTest
     edges: [Sized, "edges { cursor node { id } }"],
     edge_class: [type("C3", GraphQL::Types::Relay::BaseConnection) { graphql_name "C3Connection"; edge_type Comment.edge_type, edge_class: OwnEdge }, "edges { cursor node { id } }"],
     authorized: [type("C4", GraphQL::Types::Relay::BaseConnection) { graphql_name "C4Connection"; edge_type Comment.edge_type; def self.authorized?(*) = false }, "nodes { id }"],
-    scope: [type("Shown", Comment) { def self.scope_items(items, _) = items.where("score > 3") }.connection_type, "nodes { id } pageInfo { hasNextPage }"],
+    scope: [type("Shown", Comment) { def self.scope_items(items, _) = items.klass.where("score > 3").merge(items) }.connection_type, "nodes { id } pageInfo { hasNextPage }"],
     authorized_node: [type("Seen", Comment) { def self.authorized?(object, _) = object.id.even? }.connection_type, "nodes { id } pageInfo { hasNextPage }"],
     node: [type("Loudly", Comment) { field :shout, String; def shout = object.body.dup.upcase }.connection_type, "nodes { id shout }"]
   }.freeze

@@ -26,6 +26,11 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def ruby?(method) = RUBY.include?(method.owner)
 
+      # True if a class's instances are made by no code but Ruby's, and what `initialize` does.
+      #
+      #: (Class) -> bool
+      def ruby_makes?(type) = %i[new allocate].all? { |name| type.method(name).owner.equal?(Class) }
+
       #: (Method | UnboundMethod) -> bool
       def graphql?(method) = ruby?(method) || in?(method, GraphQL)
 

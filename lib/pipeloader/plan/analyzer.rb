@@ -52,7 +52,7 @@ module Pipeloader
       plain = PlainField.of(type, field)
       reader = PlainModel.of(model).reader(plain.reader) unless plain.objection || objection_on_next(plain)
       reflection = PlainModel.of(model).reflection(reader.association) if reader&.association?
-      reflection if reflection && objection_to_association(type, field, reflection).nil?
+      reflection if reflection && plain.unscoped? && objection_to_association(field, reflection).nil?
     end
 
     private

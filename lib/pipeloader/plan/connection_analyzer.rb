@@ -203,9 +203,9 @@ module Pipeloader
       type = TypeWrappers.item(field.type)
       known = type.kind.composite? && TypeWrappers.nullable(field.type).list? == list
       return "#{field.type.to_type_signature} isn't what graphql-ruby's own would be" unless known
-      return "`scope_items` of #{type.graphql_name}" unless PlainField.of(nil, field).unscoped?
-
-      (PlainType.objection(type) if type.kind.object? && !(guarded && PlainType.guarded?(type))) || type
+      reason = objection_to_scope(PlainField.of(nil, field))
+      reason ||= PlainType.objection(type) if type.kind.object? && !(guarded && PlainType.guarded?(type))
+      reason || type
     end
 
     # @yield [Coercion] of the field's values

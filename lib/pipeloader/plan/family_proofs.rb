@@ -20,7 +20,7 @@ module Pipeloader
 
     # @return [#call, String] as LinkProofs#link, of a polymorphic `belongs_to`
     def polymorphic(type, field, reflection, model)
-      reason = objection_to_polymorphic(type, field, reflection, model)
+      reason = objection_to_polymorphic(field, reflection, model)
       return of_field(type, field, reason) if reason
 
       item, read = field.type.unwrap, [reflection.foreign_type, reflection.foreign_key].map(&:to_s)
@@ -38,12 +38,12 @@ module Pipeloader
       end
     end
 
-    def objection_to_polymorphic(type, field, reflection, model)
+    def objection_to_polymorphic(field, reflection, model)
       return "`#{reflection.name}` says what its inverse is" if reflection.options[:inverse_of]
       return "`#{reflection.name}` has several keys" if reflection.foreign_key.is_a?(Array)
       return "`#{reflection.name}` is strict-loading" if reflection.strict_loading?
 
-      objection_to_naming(reflection, model) || objection_to_record(type, field, reflection, false)
+      objection_to_naming(reflection, model) || objection_to_record(field, reflection, false)
     end
 
     # Why a row doesn't tell the class that ActiveRecord would find.

@@ -22,7 +22,7 @@ module Pipeloader
       plain = permitted(type, field)
       reason = plain.objection || objection_on_next(plain)
       reader = PlainModel.of(model).reader(plain.reader) unless reason
-      chain = plain.chain || (Chain.of(plain.reader) if reader&.reason && !plain.paged?)
+      chain = plain.chain || (Chain.of(plain.reader) if reader&.reason && !plain.paged? && plain.unscoped?)
       part = by_chain(type, field, plain, model, chain) || by_formula(type, field, plain, model)
       part ||= by_global_id(field, plain, model)
       return part if part
@@ -31,7 +31,8 @@ module Pipeloader
       return document(type, field, reader, model) || leaf(type, field, reader, model) unless reader.association?
 
       reflection = PlainModel.of(model).reflection(reader.association)
-      return of_field(type, field, "an heir has another `#{reader.association}`") unless reflection
+      reason = reflection ? objection_to_scope(plain) : "an heir has another `#{reader.association}`"
+      return of_field(type, field, reason) if reason
 
       reflection.polymorphic? ? polymorphic(type, field, reflection, model) : link(type, field, reflection)
     end
@@ -126,8 +127,6 @@ module Pipeloader
     # @param chain [Chain] what is called of the association, before it is a connection
     # @return [#call, String]
     def connection(type, field, reflection, chain)
-      return of_field(type, field, "`scope_items` of its nodes") unless PlainField.of(type, field).unscoped?
-
       item, model, paged = field.type.unwrap, reflection.klass, PageLookup.chain(chain)
       lambda do |nodes|
         page = plan_below(item, nodes, model)

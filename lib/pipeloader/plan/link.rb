@@ -25,6 +25,7 @@ module Pipeloader
     def initialize(key, plain, reflection, lookup, index, plan, nullable:)
       @key = key
       @field = plain&.field
+      @scope = (plain.scope if plain&.scope&.own?)
       @reflection = reflection
       @name = reflection.name
       @many = lookup.many?
@@ -40,17 +41,20 @@ module Pipeloader
     def many? = @many
 
     # What makes it lead to the same rows, and these be written alike.
-    def place = [@lookup, @plan]
+    def place = [@lookup, @plan, @scope]
 
     # Of what it writes itself.
     def formulas = NONE
 
     # As its plan's.
     def models = @plan.models
-    def spoilable = @plan.spoilable
+    def spoilable = @scope ? [self, *@plan.spoilable] : @plan.spoilable
     def size = 1 + @plan.size
     def use(context) = @plan.use(context)
     def come(context) = @plan.come(context)
+
+    # True if another `scope_items` has a say in what it leads to by now.
+    def spoiled? = !@scope.nil? && @scope.over?
 
     # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
     def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
@@ -89,7 +93,7 @@ module Pipeloader
       @plan.check(context)
     end
 
-    def current? = @plan.current?
+    def current? = !spoiled? && @plan.current?
     def databases = @plan.databases
 
     # True if +record+ may be one of its owners.

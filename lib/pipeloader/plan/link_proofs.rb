@@ -9,7 +9,7 @@ module Pipeloader
     # @return [#call, String]
     def link(type, field, reflection, chain = nil)
       many = chain ? !ChainLookup.single?(chain) : reflection.collection?
-      reason = objection_to_link(type, field, reflection, many)
+      reason = objection_to_link(field, reflection, many)
       return of_field(type, field, reason) if reason
 
       item, model = field.type.unwrap, reflection.klass
@@ -38,28 +38,30 @@ module Pipeloader
       Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts)
     end
 
-    def objection_to_link(type, field, reflection, many)
+    def objection_to_link(field, reflection, many)
       item = TypeWrappers.item(field.type)
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
 
-      objection_to_association(type, field, reflection, many)
+      objection_to_association(field, reflection, many)
     end
 
     # Why it isn't the association's records that a field gives.
-    def objection_to_association(type, field, reflection, many = reflection.collection?)
-      objection_to_record(type, field, reflection, many) || Lookup.objection(reflection)
+    def objection_to_association(field, reflection, many = reflection.collection?)
+      objection_to_record(field, reflection, many) || Lookup.objection(reflection)
     end
 
-    def objection_to_record(type, field, reflection, many)
+    def objection_to_record(field, reflection, many)
       returned = TypeWrappers.nullable(field.type)
       item = TypeWrappers.item(field.type)
       return "it is a connection" if field.connection?
       return "#{item.to_type_signature} is a leaf" unless item.kind.composite?
       return "`#{reflection.name}` isn't what #{returned.to_type_signature} says" unless many == returned.list?
-      return "`scope_items` of #{item.graphql_name}" unless PlainField.of(type, field).unscoped?
 
       "#{reflection.active_record.name} isn't in PostgreSQL" unless postgresql?(reflection.active_record)
     end
+
+    # Why its resolver method, or an association, doesn't say all about what a field gives.
+    def objection_to_scope(plain) = ("`scope_items` of #{plain.field.type.unwrap.graphql_name}" unless plain.unscoped?)
 
     def narrows?(lookup)
       lookup.narrows?

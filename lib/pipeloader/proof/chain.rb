@@ -75,6 +75,9 @@ module Pipeloader
       Chain.new(own.calls + calls.drop(1), parameters, paths)
     end
 
+    # @param other [Chain] what is called of what this returns
+    def followed_by(other) = Chain.new(calls + other.calls, { **parameters, **other.parameters })
+
     # The same with arguments.
     #
     # @raise [DoesNotFit] if one is missing

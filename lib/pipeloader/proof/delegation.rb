@@ -15,12 +15,21 @@ module Pipeloader
       # @param name [Symbol] of a method of its own
       # @return [Chain, nil] what it asks of the record; nil if it does anything else
       def chain(type, name)
-        return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object)) && !counted?
+        return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         instructions = Bytecode.of(type.instance_method(name)) or return
-        steps = ContextValue.fold(ConstantNames.models(instructions.steps), type)
+        chain = of_code(instructions.steps, instructions, type)
+        chain if chain&.calls&.any?
+      end
+
+      # @param steps [Array<Array, Symbol>] that ask something of `object`, and then of what that returns
+      # @param instructions [Bytecode] of the method that they are of
+      # @param type [Class] as ContextValue.fold's
+      # @return [Chain, nil] as #chain; one without calls where `object` is returned
+      def of_code(steps, instructions, type)
+        steps = ContextValue.fold(ConstantNames.models(steps), type)
         contexts = ContextValue.all(steps).to_h { |value| [value, Bytecode::REQUIRED] }
-        calls = asked(steps, instructions)
+        calls = asked(steps, instructions) unless counted?
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
       end
 
@@ -115,7 +124,7 @@ module Pipeloader
       end
 
       # @param calls [Array<Chain::Call>] that come before
-      def calls_of(steps, calls, instructions) = (calls if left(steps, calls, instructions).empty? && calls.any?)
+      def calls_of(steps, calls, instructions) = (calls if left(steps, calls, instructions).empty?)
 
       # Everything on the stack must be its argument; otherwise the call isn't the chain's, but may be a scope's.
       def call(name, size, keywords, stack, calls)

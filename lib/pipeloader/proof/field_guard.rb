@@ -37,15 +37,7 @@ module Pipeloader
         name && roles.fetch(name, :unknown)
       end
     end
-    # A method as it was found: the one that is called by that name, or one above.
-    Watched = Struct.new(:receiver, :name, :above, :found) do
-      def over?
-        above.times.inject(receiver.method(name)) { |it, _| it&.super_method } != found
-      rescue NameError # there is none
-        true
-      end
-    end
-    private_constant :Scope, :Watched
+    private_constant :Scope
 
     class << self
       # @param steps [Array<Array, Symbol>]

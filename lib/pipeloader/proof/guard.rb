@@ -18,9 +18,7 @@ module Pipeloader
     NOTHING = [].freeze
     # That it is there is all that is asked of a value.
     TESTED = [:branchif, :label_behind].freeze
-    # Both of which a class has to have from Ruby.
-    MAKING = %i[new allocate].freeze
-    private_constant :OBJECT, :CONTEXT, :PROVED, :NOTHING, :TESTED, :MAKING
+    private_constant :OBJECT, :CONTEXT, :PROVED, :NOTHING, :TESTED
 
     # Something that isn't known; never leaves this class.
     class Unknown < StandardError; end
@@ -93,14 +91,20 @@ module Pipeloader
     end
 
     def by_super(steps, method, given, places)
+      behind = behind_super(steps, given, places) or return
+      above = method.super_method or unknown
+      return [NOTHING, without_branch(behind)] if Provenance.graphql?(above)
+
+      prove(above)
+      [[PROVED], behind]
+    end
+
+    # @return [Array, nil] the steps behind a `super` with all that is +given+ to the method; nil where `self` isn't asked
+    def behind_super(steps, given, places)
       case steps
       in [[:putself], [:getlocal_WC_0, first], [:getlocal_WC_0, second], [:invokesuper, { orig_argc: 2 }, nil], *behind] if
            [first, second].map(&places) == given.values
-        above = method.super_method or unknown
-        return [NOTHING, without_branch(behind)] if Provenance.graphql?(above)
-
-        prove(above)
-        [[PROVED], behind]
+        behind
       in [[:putself], *] then unknown
       else nil
       end
@@ -148,7 +152,7 @@ module Pipeloader
 
     def policy(path)
       policy = ConstantNames.everywhere(path)
-      policy.instance_of?(Class) && MAKING.all? { |name| policy.method(name).owner.equal?(Class) } ? policy : unknown
+      policy.instance_of?(Class) && Provenance.ruby_makes?(policy) ? policy : unknown
     end
 
     # @param values [Array<Array>] the steps of what a policy is made with

@@ -40,7 +40,7 @@ module Pipeloader
       @field = field
       @permit = permit
       @method = resolver_method
-      @worked_out = LATER
+      @worked_out = @scope = LATER
       @of_associations = Bounded.new(MODELS).compare_by_identity # {model => Formula; nil where it is none}
       @helped = []
     end
@@ -51,12 +51,12 @@ module Pipeloader
     def permitted
       return self if @permit || (own_check.nil? && foreign.empty?)
 
-      @permitted = nil if @permitted&.permit&.over?
+      @permitted = nil unless @permitted&.current?
       @permitted ||= (permit = Permit.of(@field, foreign)) ? PlainField.new(@type, @field, permit) : self
     end
 
-    # True if its type has the same method for it, or none.
-    def current? = @method == resolver_method && @helped.none?(&:over?)
+    # True if its type has the same method for it, or none, and all others that are known are the same.
+    def current? = @method == resolver_method && [*@permit, *@helped].none?(&:over?)
 
     # @param host [Module, nil] whose resolver method of it is known
     # @return [String, nil] what stands in the way; nil if it is plain
@@ -74,13 +74,15 @@ module Pipeloader
       asked ? asked.reader : @field.method_sym
     end
 
-    # The chain that its resolver method calls on what a reader returns, where that is all that stands in the way.
+    # The chain that its resolver method, and then `scope_items`, calls on what a reader returns, where that is all that stands in
+    # the way.
     #
     # @return [Chain, nil]
     def chain
-      return if own_code || configured
+      return if own_code || configured || scope.nil?
 
-      chain = paged? && shadowed.nil? && arguments.empty? ? Chain.of(reader) : asked
+      chain = (paged? || !unscoped?) && shadowed.nil? && arguments.empty? ? Chain.of(reader) : asked
+      chain = chain&.followed_by(scope.chain)
       chain if chain && (chain.calls.size > 1 || paged?) && chain.calls.first.alone? && takes_arguments?(chain)
     end
 
@@ -143,14 +145,19 @@ module Pipeloader
     # True if its resolver method is the object type's.
     def of_type? = @type.public_method_defined?(@field.resolver_method)
 
-    # True if no `scope_items` sees the value.
-    def unscoped?
-      return true unless @field.extensions.any?(HOST::ScopeExtension)
+    # What becomes of the value before graphql-ruby goes on with it.
+    #
+    # @return [ItemScope, nil] nil where that isn't known
+    def scope
+      return @scope unless @scope.equal?(LATER)
 
-      asked = [@field.type.unwrap]
-      asked << asked.first.node_type if ConnectionSelection.connection?(asked.first)
-      asked.all? { |type| !type.respond_to?(:scope_items) || Provenance.graphql?(type.method(:scope_items)) }
+      @scope = ItemScope.of(@field)
+      @helped.push(*@scope)
+      @scope
     end
+
+    # True if no `scope_items` sees the value, or if it is what that returns.
+    def unscoped? = scope ? scope.chain.calls.empty? : false
 
     private
 
@@ -170,6 +177,7 @@ module Pipeloader
 
       %i[resolve with_extensions].each { |name| return "`#{name}` of its field class is its own" unless hosts_own?(name) }
       return "it has validators" if @field.validators.any?
+      return "`scope_items` of #{@field.type.unwrap.graphql_name}" if @field.type.unwrap.kind.leaf? && !unscoped?
 
       own_check || foreign.map { |extension| "extension #{extension.class}" }.first unless @permit
     end

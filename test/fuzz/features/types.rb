@@ -34,8 +34,12 @@ module Fuzz
     end
   end
 
-  feature "scope_items", 0.1 do
-    type { |t, m| t.line("def self.scope_items(items, context) = items.respond_to?(:where) ? items.where(#{condition(m)}) : items") }
+  # An Array has no methods of a relation.
+  feature "scope_items", 0.2 do
+    type do |t, m|
+      chain = "#{pick(%w[items super])}#{narrowing(m)}#{narrowing(m)}"
+      t.line("def self.scope_items(items, context) = #{pick([chain, chain, "items.respond_to?(:where) ? items.where(#{condition(m)}) : items"])}")
+    end
   end
 
   feature "method_missing of a type", 0.04 do
