@@ -131,6 +131,52 @@ class EdgeFieldsTest < PageTest
     text_everywhere(make_schemas(connection: connection))
   end
 
+  # {what an edge class adds, or changes => whether the edges are as graphql-ruby's}
+  EDGES = {
+    nothing: [-> {}, true],
+    private_method: [-> { attr_accessor :seen; private def helper = 1 }, true],
+    module: [-> { include(Module.new { def rank = node.score.to_i + 1 }) }, true],
+    class_method: [-> { def self.of(node) = new(node, nil) }, true],
+    cursor: [-> { def cursor = "own #{super}" }, false],
+    node: [-> { def node = super.tap { |it| it.body = "own" } }, false],
+    parent: [-> { def parent = nil }, false],
+    initializer: [-> { def initialize(node, connection) = super(node.tap { |it| it.body = "own" }, connection) }, false],
+    new: [-> { def self.new(node, connection) = super(node.tap { |it| it.body = "own" }, connection) }, false],
+    prepended: [-> { prepend(Module.new { def node = super.tap { |it| it.body = "own" } }) }, false],
+    included: [-> { include(Module.new { def cursor = "own" }) }, false],
+    missing: [-> { def method_missing(*) = 1; def respond_to_missing?(*) = true }, false],
+    respond_to: [-> { def respond_to?(*) = false }, false]
+  }.freeze
+
+  # Its own methods are graphql-ruby's to call.
+  EDGES.each do |name, (body, plain)|
+    define_method(:"test_edge_class_that_has_#{name}") do
+      adding = Class.new(GraphQL::Pagination::Connection::Edge) { define_method(:rank) { node.score.to_i * 2 }; class_exec(&body) }
+      edge = type("AddingEdge", GraphQL::Types::Relay::BaseEdge) do
+        node_type Comment
+        field :mark, String
+        field :rank, Integer
+        field :asked, Integer
+        def mark = "#{object.cursor} #{object.node.score}"
+        def asked = object.rank
+      end
+      connection = type("AddingConnection", GraphQL::Types::Relay::BaseConnection) { graphql_name "AddingConnection"; edge_type edge, edge_class: adding }
+      schemas = make_schemas(connection: connection)
+      belows = [*BELOWS, "edges { rank node { id } }", "edges { asked }", "nodes { id } edges { cursor }"]
+      belows.each_with_index { |below, index| forms(GIVEN[index], below).values_at(0, 3).each { |query| 2.times { text_of_both(query, schemas) } } }
+      forms("(first: 2)", BELOWS.last).values_at(0, 3).each do |query|
+        assert_plan(query, schemas, aside: plain ? nil : { "s" => Story, "m" => Remark }.fetch(query[2]), errors: :any)
+      end
+    end
+  end
+
+  def test_an_edge_class_of_a_returned_connection
+    adding, own = [-> { def rank = 1 }, -> { def cursor = "own" }].map { |body| Class.new(GraphQL::Pagination::Connection::Edge) { class_exec(&body) } }
+    [adding, own].each do |it|
+      text_everywhere(make_schemas(root: -> { GraphQL::Pagination::ActiveRecordRelationConnection.new(Remark.order(:id), edge_class: it) }), ["edges { cursor node { id } }", ALL])
+    end
+  end
+
   # A method that is defined anew is seen.
   def test_defined_anew
     connection = marked("Anew") { def mark = object.node.body }

@@ -13,8 +13,8 @@ module Pipeloader
     class << self
       def connection?(type) = type < CONNECTION && !type.node_type.nil?
 
-      # True if its edges are graphql-ruby's.
-      def plain_edges?(type) = type.edge_class.nil? || type.edge_class.equal?(GraphQL::Pagination::Connection::Edge)
+      # True if its edges are as graphql-ruby's.
+      def plain_edges?(type) = type.edge_class.nil? || ReturnedValue.edge?(type.edge_class)
     end
 
     def initialize(demands, type, selections)

@@ -63,7 +63,16 @@ module Pipeloader
 
       # True if it is graphql-ruby's own, of a relation.
       def connection?(value)
-        just?(value, CONNECTION) && ActiveRecord::Relation === value.items && value.edge_class.equal?(CONNECTION::Edge)
+        just?(value, CONNECTION) && ActiveRecord::Relation === value.items && edge?(value.edge_class)
+      end
+
+      # True if edges of that class are as graphql-ruby's own: it adds methods at most.
+      def edge?(type)
+        return true if type.equal?(CONNECTION::Edge)
+        return false unless Class === type && type < CONNECTION::Edge && Provenance.ruby_makes?(type)
+
+        own = type.ancestors.take_while { |it| !it.equal?(CONNECTION::Edge) }
+        own.all? { |it| methods(it).none? { |name| has?(CONNECTION::Edge, name) } }
       end
 
       # @param value what a field's resolver has returned, of which #model knows
