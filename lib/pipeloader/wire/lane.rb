@@ -17,7 +17,7 @@ module Pipeloader
     #
     # @return [Boolean] whether it would answer as the lender's connection does
     def ready?
-      @adapter.pipeloader_ready(allow_retry: false)
+      Waiting.outside { @adapter.pipeloader_ready(allow_retry: false) }
       @adapter.pipeloader_alike?
     rescue ActiveRecord::ActiveRecordError, PG::Error
       false
