@@ -6,6 +6,7 @@
 # In: jobs of graphql-ruby. Out: the same, done, in an order that no answer depends on. Called by: the patches.
 
 require "pipeloader/fibers/instrumentation"
+require "pipeloader/fibers/query_settings"
 require "pipeloader/fibers/response"
 require "pipeloader/fibers/lazy_rounds"
 require "pipeloader/fibers/loader"

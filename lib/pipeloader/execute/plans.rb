@@ -4,7 +4,8 @@ module Pipeloader
   # The Plans of one Operation: one for each place of the document, and model whose records come there.
   class Plans
     # Errors from casting or from the server. The plan gives up, so that graphql-ruby meets and reports them.
-    FORESEEN = [DoesNotFit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
+    FORESEEN = [DoesNotFit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError, SettingsError,
+                GraphQL::ExecutionError].freeze
 
     class << self
       # @param query [GraphQL::Query]

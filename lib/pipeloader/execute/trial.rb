@@ -17,7 +17,9 @@ module Pipeloader
     CLEAR = 3
     # What it must win to be executed without: less is within what is measured.
     MARGIN = 0.97
-    private_constant :FEW, :WATCHED, :PAUSE, :LONGEST_PAUSE, :ROUNDS, :CLEAR, :MARGIN
+    DATALOADER = "A schema with `use Pipeloader, settings:` can't be executed by another dataloader, and so without these: " \
+                 "take `dataloader:` out of the context, and put it into the schema by `use GraphQL::Dataloader`"
+    private_constant :DATALOADER, :FEW, :WATCHED, :PAUSE, :LONGEST_PAUSE, :ROUNDS, :CLEAR, :MARGIN
 
     # Reads of an execution without Pipeloader, counted by the adapters.
     READS = :pipeloader_reads
@@ -31,6 +33,7 @@ module Pipeloader
       # @param context [Hash] of the multiplex
       # @yieldreturn [Array<GraphQL::Query::Result>]
       def around(schema, queries, context, &)
+        check_dataloader(context) if schema.pipeloader_options[:settings]
         options = queries.first
         return yield unless options.is_a?(Hash) && queries.one? && possible?(schema, context)
 
@@ -53,6 +56,10 @@ module Pipeloader
       def count_read = Thread.current[READS]&.then { |count| count.reads += 1 }
 
       private
+
+      def check_dataloader(context)
+        raise SettingsError, DATALOADER unless context[:dataloader].nil? || Loader === context[:dataloader]
+      end
 
       # Whoever has brought a dataloader wants that one.
       def possible?(schema, context)

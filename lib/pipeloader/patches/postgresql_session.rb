@@ -115,7 +115,7 @@ module Pipeloader
       # A read that has its answer needs no name any more, if that was evicted since; in a transaction that has failed, or
       # without a connection, it can get none. ActiveRecord's event wants one.
       def prepare_statement(sql, binds, connection)
-        answered = Replay === connection && pipeloader_takes_no_statement? && connection.executed?
+        answered = Replay === connection && (connection.closed? || pipeloader_takes_no_statement?) && connection.executed?
         return super unless answered
 
         @statements[sql_key(sql)] || connection.statement_name || @statements.next_key

@@ -157,6 +157,7 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
+      surround(statements, connection) if response.settings?
       pipeline = Pipeline.new(connection, @session.result_sizes, @together)
       begin
         pipeline.open do
@@ -168,6 +169,11 @@ module Pipeloader
         close(pipeline, statements)
       end
       @held_back = statements.any? { |statement| !statement.answered? }
+    end
+
+    def surround(statements, connection)
+      around = response.settings.around(connection.transaction_status != PG::PQTRANS_IDLE)
+      statements.each { |statement| statement.surround(*around) }
     end
 
     def close(pipeline, statements)

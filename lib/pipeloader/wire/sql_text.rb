@@ -11,9 +11,13 @@ module Pipeloader
     SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
     SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
+    # Begins or ends a transaction, once what is quoted is left out.
+    CONTROLS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:begin|start|commit|end|rollback|abort|prepare\s+transaction)\b}mi
+    DOLLAR_QUOTED = /\$(\w*)\$.*?\$\1\$/m
+
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION
+    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CONTROLS, :DOLLAR_QUOTED
 
     class << self
       # True if a pipeline can carry it: the extended protocol takes one statement at a time.
@@ -29,6 +33,13 @@ module Pipeloader
       #
       #: (String) -> bool
       def sets?(sql) = SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql)
+
+      # True if it begins or ends a transaction.
+      #
+      #: (String) -> bool
+      def controls_transactions?(sql)
+        CONTROLS.match?(sql) && CONTROLS.match?(sql.gsub(DOLLAR_QUOTED, "").gsub(QUOTED, ""))
+      end
 
       #: (String) -> bool
       def sets_by_function?(sql) = SETS_BY_FUNCTION.match?(sql)

@@ -102,6 +102,22 @@ module Pipeloader
       @reads << read
     end
 
+    # SQL and parameters of what goes before it and after it, under its Sync; nil for nothing. See Settings.
+    attr_reader :before, :after
+
+    #: (Array, ?Array?) -> void
+    def surround(before, after = nil)
+      @before = before
+      @after = after
+      @messages = [:setting, *@messages, *(:setting if after)]
+    end
+
+    # True if what goes before it has failed.
+    def unset? = !!@unset
+
+    # True if the next answer is its rows.
+    def rows_next? = awaited == :rows
+
     # True if +result+ can be the next that belongs to this statement.
     def expects?(result)
       case result.result_status
@@ -109,7 +125,7 @@ module Pipeloader
       when PG::PGRES_FATAL_ERROR then !awaited.nil?
       when PG::PGRES_COMMAND_OK then !awaited.nil?
       # A row that was lost, or came twice.
-      else awaited == :rows && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
+      else (awaited == :setting || awaited == :rows) && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
       end
     end
 
@@ -119,7 +135,8 @@ module Pipeloader
       return if result.result_status == PG::PGRES_PIPELINE_ABORTED
 
       failed = result.result_status == PG::PGRES_FATAL_ERROR
-      @prepared = !failed if message == :preparation
+      @unset ||= failed if message == :setting
+      @prepared = !failed if message == :preparation || (@prepare && @unset)
       @result = result if message == :rows || (failed && @result.nil?)
       @description = describing(result) if message == :description && !failed
     end
