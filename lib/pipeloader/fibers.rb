@@ -8,6 +8,7 @@
 require "pipeloader/fibers/instrumentation"
 require "pipeloader/fibers/query_settings"
 require "pipeloader/fibers/response"
+require "pipeloader/fibers/prologue"
 require "pipeloader/fibers/lazy_rounds"
 require "pipeloader/fibers/loader"
 require "pipeloader/fibers/plain_loader"

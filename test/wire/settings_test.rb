@@ -274,6 +274,26 @@ class SettingsTest < WireCase
     end
   end
 
+  # Before there is a response, and on Execution::Next before the first job.
+  def test_by_an_analyzer
+    read = []
+    analyzer = Class.new(GraphQL::Analysis::Analyzer) do
+      define_method(:result) { read << TenantNote.order(:id).pluck(:body) << TenantNote.transaction { TenantNote.pluck(:body) } }
+    end
+    schema = Class.new(PIPED) { query_analyzer(analyzer) }
+    asked = 0
+    schema.use(Pipeloader, settings: ->(context) { (asked += TenantNote.count) && SETTINGS.call(context) })
+    Gated.cache do
+      TenantNote.order(:id).pluck(:body)
+      answer = schema.execute("{ bodies }", context: { tenant: 2 }).to_h
+      assert_equal [6, 6, 6], [*read.map(&:size), answer.dig("data", "bodies").size]
+      assert_own([read, answer], 2)
+      assert_equal 12, TenantNote.order(:id).pluck(:body).size
+    end
+    assert_equal 12, asked # without any
+    assert_nothing_left
+  end
+
   # And with connections that nobody has used yet.
   def test_by_an_enumerator_first
     connect_gated(pool: 3)

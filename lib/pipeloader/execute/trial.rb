@@ -33,7 +33,8 @@ module Pipeloader
       # @param context [Hash] of the multiplex
       # @yieldreturn [Array<GraphQL::Query::Result>]
       def around(schema, queries, context, &)
-        check_dataloader(context) if schema.pipeloader_options[:settings]
+        return under_settings(context, &) if schema.pipeloader_options[:settings]
+
         options = queries.first
         return yield unless options.is_a?(Hash) && queries.one? && possible?(schema, context)
 
@@ -57,8 +58,10 @@ module Pipeloader
 
       private
 
-      def check_dataloader(context)
+      def under_settings(context, &)
         raise SettingsError, DATALOADER unless context[:dataloader].nil? || Loader === context[:dataloader]
+
+        Prologue.around(&)
       end
 
       # Whoever has brought a dataloader wants that one.

@@ -13,9 +13,16 @@ module Pipeloader
       # @param queries [Array<GraphQL::Query>] those of one response
       # @return [Settings, Exception, nil] what each of its reads raises, if they can't be known; nil for none
       def of(queries)
-        all = queries.map { |query| known(query) }.uniq
+        all = queries.map { |query| asked(query) }.uniq
         all.size > 1 ? all.find { |it| Exception === it } || SettingsError.new(DIFFER) : all.first
       end
+
+      # @param settings [Settings, Exception, nil] as #of returns it
+      # @return [Settings, nil]
+      def known!(settings) = Exception === settings ? raise(settings.dup) : settings
+
+      # Query caches don't know under which settings something was read.
+      def forget_cached = ActiveRecord::Base.clear_query_caches_for_current_thread
 
       # @param queries [Array<GraphQL::Query>] which a resolver executes as a part of its +response+
       def check_inner(queries, response)
@@ -33,11 +40,14 @@ module Pipeloader
 
       def callable(schema) = (schema.pipeloader_options[:settings] if schema.respond_to?(:pipeloader_options))
 
-      # Each query is asked for once.
-      def known(query)
+      # Once for each query. What the callable itself reads has none.
+      def asked(query)
         callable = callable(query.schema) or return
         kept = query.context.namespace(:pipeloader_settings)
-        kept.fetch(:settings) { kept[:settings] = ask(callable, query) }
+        kept.fetch(:settings) do
+          kept[:settings] = nil
+          kept[:settings] = ask(callable, query)
+        end
       end
 
       def ask(callable, query)
@@ -48,6 +58,8 @@ module Pipeloader
         e
       rescue StandardError => e
         error("`settings:` of #{query.schema.name || "a schema"} (#{place_of(callable)}) has failed: #{e.class}: #{e.message}", e)
+      ensure
+        forget_cached
       end
 
       def place_of(callable) = callable.respond_to?(:source_location) ? callable.source_location.join(":") : callable.class.name

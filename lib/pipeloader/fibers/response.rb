@@ -80,14 +80,14 @@ module Pipeloader
       @position = 0
       @trips = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
-      forget_cached if settings?
+      QuerySettings.forget_cached if settings?
     end
 
     # What must be true of a connection while it works for this.
     #
     # @return [Settings, nil] nil for nothing
     # @raise [SettingsError, GraphQL::ExecutionError] where it isn't known
-    def settings = Exception === @settings ? raise(@settings.dup) : @settings
+    def settings = QuerySettings.known!(@settings)
 
     # True if there is something, or it isn't known.
     def settings? = !@settings.nil?
@@ -178,16 +178,13 @@ module Pipeloader
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
-      forget_cached if settings?
+      QuerySettings.forget_cached if settings?
     end
 
     private
 
     # True if all threads share the connection, in one transaction: a test suite's.
     def pinned?(adapter) = adapter.pool.instance_variable_get(:@pinned_connection).equal?(adapter)
-
-    # Query caches don't know under which settings something was read.
-    def forget_cached = ActiveRecord::Base.clear_query_caches_for_current_thread
 
     # A pool that a resolver has made is first seen here.
     def lease(pool)

@@ -9,7 +9,7 @@ module Pipeloader
     # Falls through when:: the current thread builds no response with Settings.
     #
     # Limits: a thread that a resolver starts works for itself, without them; so does a fiber of a resolver's own where fibers are
-    # isolated. ActiveRecord looks at a table for the first time without them.
+    # isolated, and the callable. ActiveRecord looks at a table for the first time without them.
     module PostgreSQLSettings
       RAW = "`raw_connection` doesn't have the settings of `use Pipeloader, settings:` here: use it in a `transaction { … }` that " \
             "the resolver has begun"
@@ -21,16 +21,13 @@ module Pipeloader
         return super unless materialize_transactions && (response = pipeloader_unset_response)
 
         settings = response.settings
-        if response.meet(self).positive?
-          super { |connection| settings.within(connection) { yield connection } }
-        elsif transaction_open?
-          super do |connection|
-            raise SettingsError, BY_HAND if connection.transaction_status == PG::PQTRANS_IDLE
+        return transaction { with_raw_connection(allow_retry: allow_retry) { |it| yield it } } unless transaction_open?
 
-            yield connection
-          end
-        else
-          transaction { super }
+        own = response.meet(self).zero?
+        super do |connection|
+          raise SettingsError, BY_HAND if connection.transaction_status == PG::PQTRANS_IDLE
+
+          own ? yield(connection) : settings.within(connection) { yield connection }
         end
       end
 
@@ -56,11 +53,11 @@ module Pipeloader
 
       private
 
-      # @return [Response, nil] that this works for, if it has Settings
+      # @return [Response, Prologue, nil] that this works for, if it has Settings
       def pipeloader_response
         return if pipeloader_session.aside?
 
-        response = ResolverFiber.current&.response || Response.of_thread
+        response = ResolverFiber.current&.response || Response.of_thread || Prologue.current
         response if response&.settings?
       end
 

@@ -232,10 +232,11 @@ module Pipeloader
 
     # Bytes on their way to the server, roughly: for the bound on what waits to be written.
     def bytesize
-      @params.sum(@name ? 32 : @sql.bytesize) do |param|
+      bytes = @params.sum(@name ? 32 : @sql.bytesize) do |param|
         param = param[:value] if param.is_a?(Hash)
         param.is_a?(String) ? param.bytesize : 8
       end
+      @before ? bytes + [@before, *@after].flatten.sum(&:bytesize) : bytes
     end
 
     def row_count = @result&.ntuples
