@@ -7,6 +7,7 @@ require_relative "wire_case"
 module SettingsCase
   ROLE = "pipeloader_tenant_#{Process.pid}"
   TENANTS = [1, 2].freeze
+  Gated = WireCase::Gated
 
   # Everything that tests write is undone by this.
   ROWS = <<~SQL

@@ -11,6 +11,7 @@ module Pipeloader
     class << self
       # Yields to execute queries on this thread.
       def around
+        QuerySettings.forget_cached
         outer = Thread.current.thread_variable_get(EXECUTES)
         Thread.current.thread_variable_set(EXECUTES, true)
         yield

@@ -125,17 +125,17 @@ module Pipeloader
       when PG::PGRES_FATAL_ERROR then !awaited.nil?
       when PG::PGRES_COMMAND_OK then !awaited.nil?
       # A row that was lost, or came twice.
-      else (awaited == :setting || awaited == :rows) && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
+      else tuples_next? && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
       end
     end
 
     # Takes one result of the pipeline.
     def take(result)
       message, @next = awaited, @next + 1
-      return if result.result_status == PG::PGRES_PIPELINE_ABORTED
+      return if result.result_status == PG::PGRES_PIPELINE_ABORTED || half_sent?
 
       failed = result.result_status == PG::PGRES_FATAL_ERROR
-      @unset ||= failed if message == :setting
+      @unset = failed if message == :setting && @next == 1
       @prepared = !failed if message == :preparation || (@prepare && @unset)
       @result = result if message == :rows || (failed && @result.nil?)
       @description = describing(result) if message == :description && !failed
@@ -207,7 +207,7 @@ module Pipeloader
 
     # @return [PG::Result], or raises what the server answered instead: PG::Error
     def fetch
-      raise @error if @error && !unprepared? # PREPARE's own error comes first, as it does serially
+      raise @error.dup if @error && !unprepared? # PREPARE's own error comes first, as it does serially
 
       @result.check
       Statement.counted(@result)
@@ -257,6 +257,11 @@ module Pipeloader
     def describing(result)
       Description.new(Array.new(result.nparams) { |index| result.paramtype(index) }, result.fields.map(&:freeze))
     end
+
+    # Only what is around it.
+    def half_sent? = refused? && !@after.nil?
+
+    def tuples_next? = awaited == :rows || awaited == :setting || half_sent?
 
     # The next answer; nil if none is awaited.
     def awaited = @messages[@next]
