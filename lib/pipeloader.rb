@@ -34,11 +34,11 @@ module Pipeloader
     # @param plan_bytes [Integer] how much is kept of documents, so that they need no plan when they are executed again; estimated
     # @param forecast [Boolean] whether what resolvers asked for in earlier executions is read ahead, see docs/forecast.md
     # @param rest [Boolean] whether operations that are faster without Pipeloader are executed without it, see docs/performance.md
-    # @param settings [#call, nil] gets a query's context and returns what must be true of the connection while that is executed:
-    #   a Hash{String => String, Numeric, Time, nil} of PostgreSQL's settings, see docs/network.md
+    # @param settings [#call, nil] gets a query's context, and returns which of PostgreSQL's settings its reads and writes have: a
+    #   Hash{String => String, Numeric, Time, nil}, see docs/network.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
-    #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool, ?settings: ^(GraphQL::Query::Context) -> Hash[String, untyped]) -> void
+    #    ?plan_bytes: Integer, ?forecast: bool, ?rest: bool, ?settings: untyped) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
             forecast: true, rest: true, settings: nil)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
@@ -46,7 +46,7 @@ module Pipeloader
       end
 
       unless settings.nil? || settings.respond_to?(:call)
-        raise ArgumentError, "settings must be nil or a callable, like ->(context) { { \"app.tenant_id\" => context[:tenant].id } }, " \
+        raise ArgumentError, 'settings must be nil or callable: ->(context) { { "app.tenant_id" => context[:tenant].id } }, ' \
                              "got #{settings.class}"
       end
 
@@ -132,7 +132,8 @@ module Pipeloader
     # True if a resolver has asked a source, which works by Pipeloader alone: the schema has no dataloader of its own.
     attr_accessor :pipeloader_sourced
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, rest: true, settings: nil}: its own, or its superclass's
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, rest: true, settings: nil}: its own, or its
+    # superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}

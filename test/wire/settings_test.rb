@@ -54,6 +54,14 @@ class SettingsTest < WireCase
     assert_round_trips(count) { piped(ALL, 1) }
     assert_round_trips(1) { piped("{ bodies count }", 1) }
     assert_round_trips(1) { piped("{ count }", 2) }
+    WireCounter.trips(aside = []) { piped("{ count }", 2) }
+    assert_empty aside
+  end
+
+  # Executed without Pipeloader it would have none.
+  def test_never_rests
+    refute SettingsCase.schema({ settings: SETTINGS, rest: true }).pipeloader_options[:rest]
+    assert SettingsCase.schema({ rest: true }).pipeloader_options[:rest]
   end
 
   def test_the_server_has_them_in_a_transaction_of_the_read_alone
@@ -99,13 +107,17 @@ class SettingsTest < WireCase
 
   def test_a_setting_that_the_server_refuses
     schema = SettingsCase.schema({ settings: ->(context) { { "role" => context[:role] } } })
+    prepared = names_on_servers
     3.times do
-      answer = run_piped(1, "{ a: run(index: 1) b: run(index: 2) c: run(index: 3) }", schema: schema, role: "nobody_at_all") { |index| TenantNote.where(id: [index, index]).pluck(:body) }
+      answer = run_piped(1, "{ a: run(index: 1) b: run(index: 2) c: run(index: 3) }", schema: schema, role: "nobody_at_all") { |index| TenantNote.where(id: index).pluck(:body) }
       assert_match(/role "nobody_at_all" does not exist/, answer)
       refute_match(/note/, answer)
     end
+    assert_equal prepared, names_on_servers
     assert_includes run_piped(1, schema: schema, role: "none") { TenantNote.find(1).body }, "note 1"
   end
+
+  def names_on_servers = Gated.connection_pool.connections.map { |adapter| raw(adapter).exec("SELECT count(*) FROM pg_prepared_statements").values }
 
   def test_a_callable_that_fails
     schema = SettingsCase.schema({ settings: ->(context) { { "app.tenant_id" => context.fetch(:missing) } } })
@@ -134,7 +146,7 @@ class SettingsTest < WireCase
 
   def test_what_use_takes
     error = assert_raises(ArgumentError) { SettingsCase.schema({ settings: { "role" => "x" } }) }
-    assert_match(/settings must be nil or a callable/, error.message)
+    assert_match(/settings must be nil or callable/, error.message)
   end
 
   def test_no_settings_at_all

@@ -17,9 +17,7 @@ module Pipeloader
     CLEAR = 3
     # What it must win to be executed without: less is within what is measured.
     MARGIN = 0.97
-    DATALOADER = "A schema with `use Pipeloader, settings:` can't be executed by another dataloader, and so without these: " \
-                 "take `dataloader:` out of the context, and put it into the schema by `use GraphQL::Dataloader`"
-    private_constant :DATALOADER, :FEW, :WATCHED, :PAUSE, :LONGEST_PAUSE, :ROUNDS, :CLEAR, :MARGIN
+    private_constant :FEW, :WATCHED, :PAUSE, :LONGEST_PAUSE, :ROUNDS, :CLEAR, :MARGIN
 
     # Reads of an execution without Pipeloader, counted by the adapters.
     READS = :pipeloader_reads
@@ -33,7 +31,7 @@ module Pipeloader
       # @param context [Hash] of the multiplex
       # @yieldreturn [Array<GraphQL::Query::Result>]
       def around(schema, queries, context, &)
-        return under_settings(context, &) if schema.pipeloader_options[:settings]
+        return Prologue.around(context, &) if Pipeloader.main_ractor? && schema.pipeloader_options[:settings]
 
         options = queries.first
         return yield unless options.is_a?(Hash) && queries.one? && possible?(schema, context)
@@ -57,12 +55,6 @@ module Pipeloader
       def count_read = Thread.current[READS]&.then { |count| count.reads += 1 }
 
       private
-
-      def under_settings(context, &)
-        raise SettingsError, DATALOADER unless context[:dataloader].nil? || Loader === context[:dataloader]
-
-        Prologue.around(&)
-      end
 
       # Whoever has brought a dataloader wants that one.
       def possible?(schema, context)

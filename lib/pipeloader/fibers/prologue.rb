@@ -6,17 +6,21 @@ module Pipeloader
   class Prologue
     # Whether this thread executes queries. Fibers may belong to others, and new threads inherit what fibers know.
     EXECUTES = :pipeloader_executes
-    private_constant :EXECUTES
+    DATALOADER = "A schema with `use Pipeloader, settings:` can't be executed by another dataloader, and so without these: " \
+                 "take `dataloader:` out of the context, and put it into the schema by `use GraphQL::Dataloader`"
+    private_constant :EXECUTES, :DATALOADER
 
     class << self
       # Yields to execute queries on this thread.
-      def around
+      #
+      # @param context [Hash] of their multiplex
+      # @raise [SettingsError] if that says by what they are to be executed, other than Pipeloader
+      def around(context)
+        raise SettingsError, DATALOADER unless context[:dataloader].nil? || Loader === context[:dataloader]
+
         QuerySettings.forget_cached
-        outer = Thread.current.thread_variable_get(EXECUTES)
-        Thread.current.thread_variable_set(EXECUTES, true)
-        yield
+        executing { yield }
       ensure
-        Thread.current.thread_variable_set(EXECUTES, outer)
         QuerySettings.forget_cached
       end
 
@@ -26,6 +30,16 @@ module Pipeloader
 
         settings = QuerySettings.of(queries)
         new(settings) if settings
+      end
+
+      private
+
+      def executing
+        outer = Thread.current.thread_variable_get(EXECUTES)
+        Thread.current.thread_variable_set(EXECUTES, true)
+        yield
+      ensure
+        Thread.current.thread_variable_set(EXECUTES, outer)
       end
     end
 

@@ -11,8 +11,8 @@ module Pipeloader
     # Limits: a thread that a resolver starts works for itself, without them; so does a fiber of a resolver's own where fibers are
     # isolated, and the callable. ActiveRecord looks at a table for the first time without them.
     module PostgreSQLSettings
-      RAW = "`raw_connection` doesn't have the settings of `use Pipeloader, settings:` here: use it in a `transaction { … }` that " \
-            "the resolver has begun"
+      RAW = "`raw_connection` doesn't have the settings of `use Pipeloader, settings:` here: use it in a `transaction { … }` " \
+            "of the resolver's own"
       BY_HAND = "In a transaction that is begun or ended by hand, the settings of `use Pipeloader, settings:` get lost: " \
                 "use `transaction { … }`"
       private_constant :RAW, :BY_HAND
@@ -73,7 +73,7 @@ module Pipeloader
         response = pipeloader_response
         settings = response.settings if response&.meet(self)&.zero?
         yield
-        pipeloader_host_with_raw_connection(materialize_transactions: false) { |connection| settings.begin_on(connection) } if settings
+        pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| settings.begin_on(it) } if settings
       end
 
       # Yields to send what only controls transactions. What was asked for before goes first, and has its Settings.

@@ -6,7 +6,7 @@ module Pipeloader
   class Replay < BasicObject
     # @param read [Read, nil] nil where nothing has been brought
     # @param closed [Boolean] whether nothing may be asked of the connection itself, which doesn't have the read's Settings
-    def initialize(read, closed = false) # rubocop:disable Style/OptionalBooleanParameter -- a keyword would allocate a Hash
+    def initialize(read, closed = false) # a keyword would allocate a Hash
       @read = read
       @closed = closed
     end

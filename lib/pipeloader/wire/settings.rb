@@ -14,8 +14,8 @@ module Pipeloader
     private_constant :OUTER, :TEXTS, :LONGEST
 
     class << self
-      # @param values [Hash{String => String, Symbol, Numeric, Boolean, Time, nil}] nil leaves a setting as it is; of a Time that is
-      #   to come, the milliseconds until then
+      # @param values [Hash{String => String, Symbol, Numeric, Boolean, Time, nil}] nil leaves a setting as it is; a Time is
+      #   the milliseconds until then
       # @return [Settings, nil] nil for none
       # @raise [ArgumentError] that says what to return instead
       def from(values)
@@ -95,8 +95,8 @@ module Pipeloader
     #   SELECT set_config($1, current_setting('pipeloader.outer_1'), true)
     def leaving
       @leaving ||= begin
-        numbers = (1..@values.size).to_a.reverse
-        ["SELECT #{numbers.map { |number| "set_config($#{number}, current_setting('#{OUTER}#{number}'), true)" }.join(", ")}", @values.keys]
+        sets = (1..@values.size).map { |number| "set_config($#{number}, current_setting('#{OUTER}#{number}'), true)" }
+        ["SELECT #{sets.reverse.join(", ")}", @values.keys]
       end
     end
 
