@@ -136,7 +136,7 @@ module Pipeloader
 
       failed = result.result_status == PG::PGRES_FATAL_ERROR
       @unset = failed if message == :setting && @next == 1
-      @prepared = !failed if message == :preparation || (@prepare && @unset)
+      @prepared = !failed if message == :preparation
       @result = result if message == :rows || (failed && @result.nil?)
       @description = describing(result) if message == :description && !failed
     end
