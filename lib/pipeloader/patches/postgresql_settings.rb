@@ -72,8 +72,12 @@ module Pipeloader
       def pipeloader_begin
         response = pipeloader_response
         settings = response.settings if response&.meet(self)&.zero?
-        yield
-        pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| settings.begin_on(it) } if settings
+        return yield unless settings
+
+        settings.undivided do
+          yield
+          pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| settings.begin_on(it) }
+        end
       end
 
       # Yields to send what only controls transactions. What was asked for before goes first, and has its Settings.

@@ -11,7 +11,8 @@ module Pipeloader
     TEXTS = [String, Symbol, Integer, Float, true, false].freeze
     # Milliseconds, as PostgreSQL has them.
     LONGEST = (2**31) - 1
-    private_constant :OUTER, :TEXTS, :LONGEST
+    WHILE_WAITING = { Object => :on_blocking }.freeze
+    private_constant :OUTER, :TEXTS, :LONGEST, :WHILE_WAITING
 
     class << self
       # @param values [Hash{String => String, Symbol, Numeric, Boolean, Time, nil}] nil leaves a setting as it is; a Time is
@@ -54,6 +55,9 @@ module Pipeloader
     # @return [Array(Array, Array), Array(Array)]
     def around(outer) = outer ? [entering, leaving] : [setting]
 
+    # Yields where interrupts come in only while the server is waited for. In between it has settings that nobody knows of.
+    def undivided(&) = Thread.pipeloader_host_handle_interrupt(WHILE_WAITING, &)
+
     # In a transaction that has just begun. It is over if they can't be set.
     #
     #: (PG::Connection) -> void
@@ -69,12 +73,11 @@ module Pipeloader
     def within(connection)
       return yield if connection.transaction_status == PG::PQTRANS_INERROR
 
-      (set = connection.exec_params(*entering)).clear
-      yield
-    ensure
-      if set
-        CancelRequest.clear(connection)
-        connection.exec_params(*leaving).clear if connection.transaction_status == PG::PQTRANS_INTRANS
+      undivided do
+        connection.exec_params(*entering).clear
+        yield
+      ensure
+        leave(connection)
       end
     end
 
@@ -117,6 +120,14 @@ module Pipeloader
       return CancelRequest.close(connection) unless connection.transaction_status == PG::PQTRANS_INERROR
 
       connection.async_exec("ROLLBACK").clear
+    end
+
+    def leave(connection)
+      CancelRequest.clear(connection)
+      (left = connection.exec_params(*leaving)).clear if connection.transaction_status == PG::PQTRANS_INTRANS
+    ensure
+      over = [PG::PQTRANS_INERROR, PG::PQTRANS_UNKNOWN].include?(connection.transaction_status)
+      CancelRequest.close(connection) unless left || over
     end
   end
 end
