@@ -77,6 +77,30 @@ class SettingsTest < WireCase
     refute_includes Gated.with_connection { |it| it.select_value("SHOW application_name") }, "quoted"
   end
 
+  # A schema for each tenant. One of a third has columns of other types, and more of them.
+  def test_search_path
+    side.exec(<<~SQL)
+      #{[1, 2, 3].map { |number| "DROP SCHEMA IF EXISTS tenant_#{number} CASCADE; CREATE SCHEMA tenant_#{number};" }.join}
+      CREATE TABLE IF NOT EXISTS tenant_items (id bigint PRIMARY KEY, place int, name text);
+      CREATE TABLE tenant_1.tenant_items (id bigint PRIMARY KEY, place int, name text);
+      CREATE TABLE tenant_2.tenant_items (id bigint PRIMARY KEY, place int, name text);
+      CREATE TABLE tenant_3.tenant_items (id int PRIMARY KEY, place bigint, name varchar(20), note text);
+      #{[1, 2, 3].map { |number| "INSERT INTO tenant_#{number}.tenant_items SELECT n, n % 3, 't#{number} ' || n FROM generate_series(1, 9) AS n;" }.join}
+    SQL
+    items = Class.new(Gated) { self.table_name = "tenant_items" }
+    items.columns
+    schema = SettingsCase.schema({ settings: ->(context) { { "search_path" => "tenant_#{context[:tenant]}, public" } } })
+    [1, 2, 1, 3, 2, 3, 3, 1].each do |tenant|
+      ["{ #{Array.new(6) { |index| "f#{index}: run(index: #{index})" }.join(" ")} }", "{ run(index: 1) }", "mutation { change(index: 2) }"].each do |query|
+        answer = piped(query, tenant, schema: schema, context: { run: lambda { |index|
+          [items.find(index + 1).name, items.where(place: index % 3).order(:id).pluck(:name), items.where(name: "none").update_all(place: 0), items.where(id: index + 1).count]
+        } })
+        assert_nil answer["errors"]
+        answer["data"].each_value { |value| assert_equal ["t#{tenant} "], value.scan(/t\d /).uniq, value }
+      end
+    end
+  end
+
   def test_statement_timeout
     schema = SettingsCase.schema({ settings: ->(_) { { "statement_timeout" => 50 } } })
     answer = run_piped(1, "{ a: run(index: 1) b: run(index: 2) }", schema: schema) { |index| Gated.with_connection { |it| it.select_value(index == 1 ? "SELECT pg_sleep(20)" : "SELECT 2") } }
@@ -479,6 +503,31 @@ class SettingsTest < WireCase
     release
   end
 
+  # As a test suite has it: all threads share one connection, in a transaction.
+  def test_on_a_pinned_connection
+    Gated.connection_pool.pin_connection!(true)
+    threads = Array.new(4) do |number|
+      in_thread do
+        tenant = (number % 2) + 1
+        Array.new(4) { [piped([ALL, OPAQUE, "mutation { change }"][number % 3], tenant, context: { run: ->(_) { [TenantNote.update_all("body = body"), TenantNote.pluck(:body)] } }), tenant] }
+      end
+    end
+    threads.each { |thread| thread.value.each { |answer, tenant| assert_own(answer, tenant) && assert_nil(answer["errors"]) } }
+    assert_equal [12, "none"], [TenantNote.count, Gated.lease_connection.select_value("SELECT current_setting('role')")]
+  ensure
+    Gated.connection_pool.unpin_connection!
+  end
+
+  def test_where_fibers_are_isolated
+    isolate_by(:fiber)
+    TENANTS.each do |tenant|
+      answer = piped(OPAQUE, tenant)
+      assert_equal 6, answer.dig("data", "a").size
+      assert_own(answer, tenant)
+    end
+    WAYS.each { |name, way| assert_own(run_piped(1) { way.call }, 1) unless name.match?(/Enumerator|Fiber/) }
+  end
+
   # -- several queries -----------------------------------------------------------------------------------------------------
 
   def test_the_query_cache_is_not_shared
@@ -494,6 +543,12 @@ class SettingsTest < WireCase
 
   # Without giving the connection back.
   def piped_kept(query, tenant) = PIPED.execute(query, context: { tenant: tenant }).to_h
+
+  def test_a_query_object
+    query = GraphQL::Query.new(PIPED, "{ bodies notes { before } }", context: { tenant: 2 })
+    assert_equal 6, query.result.to_h.dig("data", "bodies").size
+    assert_own(query.result.to_h, 2)
+  end
 
   def test_a_multiplex_of_one_tenant
     results = PIPED.multiplex([{ query: "{ bodies }", context: { tenant: 2 } }, { query: "{ count }", context: { tenant: 2 } }]).map(&:to_h)
