@@ -40,21 +40,30 @@ module Pipeloader
     # @param lanes [Integer, Hash] over how many connections of the pool slow reads of a level may go, 1 being off; or
     #   `{ most: 4, declared: [/\bpg_sleep\(/] }`: a read that any of the patterns finds counts as slow, and any connection may be
     #   asked for it, and asked again. See docs/network.md
+    # @param settings [#call, nil] gets a query's context, and returns which of PostgreSQL's settings its reads and writes have: a
+    #   Hash{String => String, Numeric, Time, nil}, see docs/network.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
-    #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?) -> void
+    #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,
+    #    ?settings: untyped) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
-            forecast: true, trips: :auto, rest: true, lanes: 1)
+            forecast: true, trips: :auto, rest: true, lanes: 1, settings: nil)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
       raise ArgumentError, "trips must be one of #{TRIPS.inspect}, got #{trips.inspect}" unless TRIPS.include?(trips)
 
+      unless settings.nil? || settings.respond_to?(:call)
+        raise ArgumentError, 'settings must be nil or callable: ->(context) { { "app.tenant_id" => context[:tenant].id } }, ' \
+                             "got #{settings.class}"
+      end
       Patches.install_lanes if Lanes.of(lanes)
       Patches::Locks.install
+      Patches.install_settings if settings
       Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
-      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest:, lanes: }
+      rest &&= settings.nil?
+      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest:, lanes:, settings: }
       schema.pipeloader_field_exact = field_exact
       schema.pipeloader_compiles = compile
     end
@@ -132,8 +141,8 @@ module Pipeloader
     # True if a resolver has asked a source, which works by Pipeloader alone: the schema has no dataloader of its own.
     attr_accessor :pipeloader_sourced
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true, lanes: 1}: its own, or
-    # its superclass's
+    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true, lanes: 1,
+    #   settings: nil}: its own, or its superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}

@@ -6,7 +6,9 @@
 # In: jobs of graphql-ruby. Out: the same, done, in an order that no answer depends on. Called by: the patches.
 
 require "pipeloader/fibers/instrumentation"
+require "pipeloader/fibers/query_settings"
 require "pipeloader/fibers/response"
+require "pipeloader/fibers/prologue"
 require "pipeloader/fibers/lazy_rounds"
 require "pipeloader/fibers/loader"
 require "pipeloader/fibers/plain_loader"

@@ -101,6 +101,18 @@ module Pipeloader
         when_loaded(:active_record) { SessionWatch.begin }
       end
 
+      # When a schema first has settings.
+      def install_settings
+        return if @settings
+
+        @settings = true
+        when_loaded(:active_record_postgresqladapter) do
+          require "pipeloader/patches/postgresql_settings"
+          prepend(PostgreSQLSettings)
+          SelfTest.run_on_settings(self)
+        end
+      end
+
       # When a query is first explained.
       def install_witness
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimeWitness)

@@ -19,6 +19,7 @@ require "pipeloader/wire/lane"
 require "pipeloader/wire/lanes"
 require "pipeloader/wire/level"
 require "pipeloader/wire/connection_lease"
+require "pipeloader/wire/settings"
 
 # What only PostgreSQL's adapter needs. Burst and Statement name PG's constants, too, but only while they run.
 ActiveSupport.on_load(:active_record_postgresqladapter) do

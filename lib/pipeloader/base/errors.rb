@@ -15,6 +15,10 @@ module Pipeloader
   # schema, or by the first that meets the model.
   class UnknownColumnError < Error; end
 
+  # The settings of a query aren't known, or what it does would go without them, see docs/network.md. Raised by its reads and
+  # writes, before anything is sent.
+  class SettingsError < Error; end
+
   # A value that a Plan has no place for: a null where the field has none, a number out of range. Never leaves.
   class DoesNotFit < Error # :nodoc:
     # @param error [StandardError] that was raised where a value was made

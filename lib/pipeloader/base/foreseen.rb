@@ -4,7 +4,8 @@ module Pipeloader
   # To be rescued where rows are read before their fields have come to be resolved: errors from casting, or from the server, or
   # because what came has no place. Whoever reads gives up then, so that graphql-ruby itself meets and reports them.
   module Foreseen
-    ERRORS = [DoesNotFit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError].freeze
+    ERRORS = [DoesNotFit, ArgumentError, TypeError, RangeError, EncodingError, ActiveRecord::ActiveRecordError, SettingsError,
+              GraphQL::ExecutionError].freeze
     private_constant :ERRORS
 
     class << self

@@ -31,6 +31,8 @@ module Pipeloader
       # @param context [Hash] of the multiplex
       # @yieldreturn [Array<GraphQL::Query::Result>]
       def around(schema, queries, context, &)
+        return Prologue.around(context, &) if Pipeloader.main_ractor? && schema.pipeloader_options[:settings]
+
         options = queries.first
         return yield unless options.is_a?(Hash) && queries.one? && possible?(schema, context)
 

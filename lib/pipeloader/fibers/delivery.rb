@@ -23,6 +23,9 @@ module Pipeloader
       read
     end
 
+    # True if there is one.
+    def untaken? = !@untaken.nil?
+
     # True if the untaken read was asked for before +query_cache+ was last cleared.
     #
     #: (ActiveRecord::ConnectionAdapters::QueryCache::Store) -> bool

@@ -62,8 +62,10 @@ module Pipeloader
     # Also entered again from inside: by `run_isolated` (mutations), and by a query that a resolver executes.
     # The inner run shares the response (one set of levels), and starts from the state of the fiber that began it.
     def run(...)
-      return super if Pipeloader.disabled?
-
+      if Pipeloader.disabled?
+        QuerySettings.check_disabled(Response.queries)
+        return super
+      end
       outer = @pipeloader_run
       Response.within(pipeloader_lanes) do |response|
         inner = @pipeloader_run = Run.new(response) { pipeloader_queued_jobs }

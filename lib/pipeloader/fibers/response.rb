@@ -13,17 +13,38 @@ module Pipeloader
       # @param lanes [Lanes, nil] of a new one
       def within(lanes = nil)
         fiber = ResolverFiber.current
-        return yield(fiber.response) if fiber
+        return yield(inside(fiber.response)) if fiber
 
         response = new(lanes)
         begin
-          yield(response).tap { response.read_ahead&.over(response) }
+          response.on_thread { yield(response).tap { response.read_ahead&.over(response) } }
         ensure
           # None of this waits, and none of it may be left undone.
           Thread.handle_interrupt(Object => :never) { response.close }
         end
       end
+
+      # The one with Settings that is built on this thread; nil if fibers are worlds of their own (IsolatedExecutionState).
+      #
+      #: () -> Response?
+      def of_thread
+        Thread.current.thread_variable_get(ON_THREAD) unless ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
+      end
+
+      # @return [Array<GraphQL::Query>] that are about to be executed
+      def queries = Fiber[:__graphql_current_multiplex]&.queries || []
+
+      private
+
+      # Another query is executed by one of its resolvers.
+      def inside(response)
+        QuerySettings.check_inner(queries, response)
+        response
+      end
     end
+
+    ON_THREAD = :pipeloader_response
+    private_constant :ON_THREAD
 
     # The thread, or under :fiber isolation the fiber, that began the response: to ActiveRecord, all fibers are this one.
     attr_reader :context
@@ -54,7 +75,8 @@ module Pipeloader
       @scheduled = !Fiber.current_scheduler.nil? && ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
       @context = ActiveSupport::IsolatedExecutionState.context
       @thread = Thread.current
-      queries = Fiber[:__graphql_current_multiplex]&.queries || []
+      queries = Response.queries
+      @settings = QuerySettings.of(queries)
       @counters = Counters.of(queries)
       @several = queries.size > 1
       @one_by_one = @several && queries.grep(GraphQL::Query).any?(&:mutation?)
@@ -66,6 +88,32 @@ module Pipeloader
       @position = 0
       @trips = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
+      QuerySettings.forget_cached if settings?
+    end
+
+    # What must be true of a connection while it works for this.
+    #
+    # @return [Settings, nil] nil for nothing
+    # @raise [SettingsError, GraphQL::ExecutionError] where it isn't known
+    def settings = QuerySettings.known!(@settings)
+
+    # True if there is something, or it isn't known.
+    def settings? = !@settings.nil?
+
+    # @param settings [Settings, Exception, nil]
+    def under?(settings) = @settings.eql?(settings)
+
+    # Yields where code that runs on no fiber of ours finds it, too.
+    def on_thread
+      return yield unless settings?
+
+      outer = Thread.current.thread_variable_get(ON_THREAD)
+      Thread.current.thread_variable_set(ON_THREAD, self)
+      begin
+        yield
+      ensure
+        Thread.current.thread_variable_set(ON_THREAD, outer)
+      end
     end
 
     # True if a fiber scheduler knows the fiber that began it, so that other requests can go on while that waits.
@@ -81,6 +129,7 @@ module Pipeloader
     #
     #: (Read, ResolverFiber) -> Level
     def gather(read, fiber)
+      settings if settings? # which may raise
       read.job = fiber.job
       read.time_limit = read.job&.time_limit
       read.coalesces = fiber.coalesces?
@@ -148,6 +197,7 @@ module Pipeloader
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
+      QuerySettings.forget_cached if settings?
     end
 
     private

@@ -118,7 +118,7 @@ module Pipeloader
           failure = read.failure
           raise failure if failure
 
-          pipeloader_replay(Replay.new(read), allow_retry, materialize_transactions, &block)
+          pipeloader_replay(Replay.new(read, fiber.response.settings?), allow_retry, materialize_transactions, &block)
         else
           lone = LoneRead::Connection.new if fiber&.delivery&.lone?
           return pipeloader_replay(lone, allow_retry, materialize_transactions, &block) if lone

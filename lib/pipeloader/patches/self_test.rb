@@ -24,6 +24,7 @@ module Pipeloader
         def parking = self
         def meet(_adapter) = 0
         def in_new_transaction? = true
+        def settings? = false
         def without_parking = yield
         def locks = 0
         def locks=(_count); end
@@ -93,6 +94,15 @@ module Pipeloader
           check_methods(ActiveRecord::Base.singleton_class, %i[initialize_find_by_cache relation_delegate_class _load_from_sql])
           check_methods(ActiveRecord::AssociationRelation, AssociationQuery::RELATION)
           check_methods(ActiveRecord::Relation::QueryAttribute, %i[with_cast_value unboundable?])
+        end
+
+        # Called when a schema first has settings, for the patch of the adapter.
+        #
+        #: (Class) -> void
+        def run_on_settings(adapter_class)
+          check_methods(adapter_class, %i[begin_db_transaction begin_isolated_db_transaction exec_restart_db_transaction
+                                          exec_rollback_db_transaction create_savepoint release_savepoint
+                                          exec_rollback_to_savepoint async_enabled?])
         end
 
         # Called when projection is first asked for.

@@ -5,9 +5,13 @@ module Pipeloader
   # one call that would go to the server. Everything else goes to the real connection.
   class Replay < BasicObject
     # @param read [Read, nil] nil where nothing has been brought
-    def initialize(read)
+    # @param closed [Boolean] whether nothing may be asked of the connection itself, which doesn't have the read's Settings
+    def initialize(read, closed = false) # a keyword would allocate a Hash
       @read = read
+      @closed = closed
     end
+
+    def closed? = @closed
 
     # ActiveRecord may come again, with another connection (a retry).
     #
@@ -51,11 +55,12 @@ module Pipeloader
 
     # What pg refused to send, it refuses once more, in the fiber that asked for it: what that was doing is the error's cause, and
     # not what the fiber was doing that sent the level.
-    def answered? = @read && !@read.statement.refused?
+    def answered? = @read && (@closed || !@read.statement.refused?)
 
     # Once: what ActiveRecord retries, goes to the server.
     def fetch
-      read, @read = @read, nil
+      read = @read
+      @read = nil unless @closed
       read.statement.fetch
     end
 

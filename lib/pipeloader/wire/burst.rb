@@ -181,6 +181,7 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
+      surround(statements, connection) if response.settings?
       clock = ServerClock.new(server_times) if response.lanes
       pipeline = Pipeline.new(connection, @session.result_sizes, @together, clock)
       begin
@@ -195,6 +196,11 @@ module Pipeloader
         close(pipeline, statements)
       end
       @held_back = statements.any? { |statement| !statement.answered? }
+    end
+
+    def surround(statements, connection)
+      around = response.settings.around(connection.transaction_status != PG::PQTRANS_IDLE)
+      statements.each { |statement| statement.surround(*around) }
     end
 
     def close(pipeline, statements)

@@ -72,7 +72,7 @@ module Pipeloader
     # Its Sync has come, and with it all rows.
     def complete(clearing)
       super
-      @shape.give_up if UNSUITABLE.match?(sqlstate.to_s)
+      @shape.give_up if !unset? && UNSUITABLE.match?(sqlstate.to_s)
       share_out if answered? && !spoiled?
     end
 

@@ -30,9 +30,10 @@ module Pipeloader
       # The server reckons it before it brings the first row, and where there is none, too.
       def setting(number, column, type, only, most)
         <<~SQL.chomp
-          (SELECT set_config('#{name(number)}', COALESCE(array_agg(pipeloader_key)::text, '{}'), true) IS NOT NULL FROM
+          (SELECT set_config('#{name(number)}', pipeloader_keys, true) IS NOT NULL FROM
+          (SELECT COALESCE(array_agg(pipeloader_key)::text, '{}') AS pipeloader_keys FROM
           (SELECT DISTINCT #{column}::#{type}#{" COLLATE \"C\"" if type == "text"} AS pipeloader_key FROM pipeloader_level
-          WHERE #{column} IS NOT NULL#{only} LIMIT #{most}) AS pipeloader_keys)
+          WHERE #{column} IS NOT NULL#{only} LIMIT #{most}) AS pipeloader_each) AS pipeloader_all)
         SQL
       end
 

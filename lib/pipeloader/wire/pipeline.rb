@@ -205,6 +205,14 @@ module Pipeloader
     end
 
     def send_statement(statement)
+      before, after = statement.before, statement.after
+      return if before && !sendable?(statement) { @connection.send_query_params(*before) }
+
+      sendable?(statement) { send_itself(statement) }
+      @connection.send_query_params(*after) if after
+    end
+
+    def send_itself(statement)
       @connection.send_prepare(statement.name, statement.sql, statement.types) if statement.prepare?
       if statement.name
         @connection.send_query_prepared(statement.name, statement.params)
@@ -212,14 +220,24 @@ module Pipeloader
         @connection.send_query_params(statement.sql, statement.params)
       end
       ask_types(statement) if statement.describe?
+    end
+
+    # Yields to send a part of the statement.
+    #
+    # @return [Boolean] whether that was possible
+    def sendable?(statement)
+      yield
+      true
     rescue ArgumentError, TypeError, EncodingError, RangeError => e
       # pg couldn't encode the SQL or a parameter. That is this read's error, as it would be without us.
       statement.refuse(e)
+      false
     rescue PG::UnableToSend => e
       # More than 65,535 parameters, say: nothing was sent.
       raise unless @connection.status == PG::CONNECTION_OK
 
       statement.refuse(e)
+      false
     end
 
     def ask_types(statement)
@@ -288,7 +306,7 @@ module Pipeloader
 
     def count(result, statement)
       @bytes_received += size = ObjectSpace.memsize_of(result)
-      statement.tell_size(size, @result_sizes) if result.result_status == PG::PGRES_TUPLES_OK
+      statement.tell_size(size, @result_sizes) if result.result_status == PG::PGRES_TUPLES_OK && statement.rows_next?
     end
 
     # With a Sync after each statement a cancel ends but the one that is running, hence again and again.

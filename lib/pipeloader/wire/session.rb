@@ -17,7 +17,7 @@ module Pipeloader
     def initialize(adapter)
       @adapter = adapter
       @gathering = [] # Bursts in the order of their levels; one that was interrupted still has reads to send
-      @sending = false
+      @sending = @aside = false
       @response = nil
       reset
     end
@@ -60,12 +60,17 @@ module Pipeloader
 
     # Yields with nothing gathered, while the connection is being set up. What is gathered waits.
     def set_aside
-      gathering = @gathering
+      gathering, aside = @gathering, @aside
       @gathering = []
+      @aside = true
       yield
     ensure
       @gathering = gathering if gathering # an interrupt can come before
+      @aside = aside
     end
+
+    # True while the connection works for no response.
+    def aside? = @aside
 
     # True if a level's own statements are being sent.
     def sending? = @sending

@@ -24,9 +24,13 @@ module Pipeloader
     }xmi
     LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
 
+    # Begins or ends a transaction, once what is quoted is left out.
+    CONTROLS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:begin|start|commit|end|rollback|abort|prepare\s+transaction)\b}mi
+    DOLLAR_QUOTED = /\$(\w*)\$.*?\$\1\$/m
+
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS
+    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :CONTROLS, :DOLLAR_QUOTED
 
     # {SQL => :changes, :locks or nil}, see #effect_on_session.
     EFFECTS = Bounded.new(1000)
@@ -47,6 +51,13 @@ module Pipeloader
       #
       #: (String) -> bool
       def sets?(sql) = SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql)
+
+      # True if it begins or ends a transaction.
+      #
+      #: (String) -> bool
+      def controls_transactions?(sql)
+        CONTROLS.match?(sql) && CONTROLS.match?(sql.gsub(DOLLAR_QUOTED, "").gsub(QUOTED, ""))
+      end
 
       #: (String) -> bool
       def sets_by_function?(sql) = SETS_BY_FUNCTION.match?(sql)

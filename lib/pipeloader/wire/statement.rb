@@ -128,6 +128,22 @@ module Pipeloader
       @reads << read
     end
 
+    # SQL and parameters of what goes before it and after it, under its Sync; nil for nothing. See Settings.
+    attr_reader :before, :after
+
+    #: (Array, ?Array?) -> void
+    def surround(before, after = nil)
+      @before = before
+      @after = after
+      @messages = [:setting, *@messages, *(:setting if after)]
+    end
+
+    # True if what goes before it has failed.
+    def unset? = !!@unset
+
+    # True if the next answer is its rows.
+    def rows_next? = awaited == :rows
+
     # True if +result+ can be the next that belongs to this statement.
     def expects?(result)
       case result.result_status
@@ -135,16 +151,17 @@ module Pipeloader
       when PG::PGRES_FATAL_ERROR then !awaited.nil?
       when PG::PGRES_COMMAND_OK then !awaited.nil?
       # A row that was lost, or came twice.
-      else awaited == :rows && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
+      else tuples_next? && (result.result_status != PG::PGRES_TUPLES_OK || result.cmd_tuples == result.ntuples)
       end
     end
 
     # Takes one result of the pipeline.
     def take(result)
       message, @next = awaited, @next + 1
-      return if result.result_status == PG::PGRES_PIPELINE_ABORTED
+      return if result.result_status == PG::PGRES_PIPELINE_ABORTED || half_sent?
 
       failed = result.result_status == PG::PGRES_FATAL_ERROR
+      @unset = failed if message == :setting && @next == 1
       @prepared = !failed if message == :preparation
       @result = result if message == :rows || (failed && @result.nil?)
       @description = describing(result) if message == :description && !failed
@@ -219,7 +236,7 @@ module Pipeloader
 
     # @return [PG::Result], or raises what the server answered instead: PG::Error
     def fetch
-      raise @error if @error && !unprepared? # PREPARE's own error comes first, as it does serially
+      raise @error.dup if @error && !unprepared? # PREPARE's own error comes first, as it does serially
 
       @result.check
       Statement.counted(@result)
@@ -244,10 +261,11 @@ module Pipeloader
 
     # Bytes on their way to the server, roughly: for the bound on what waits to be written.
     def bytesize
-      @params.sum(@name ? 32 : @sql.bytesize) do |param|
+      bytes = @params.sum(@name ? 32 : @sql.bytesize) do |param|
         param = param[:value] if param.is_a?(Hash)
         param.is_a?(String) ? param.bytesize : 8
       end
+      @before ? bytes + [@before, *@after].flatten.sum(&:bytesize) : bytes
     end
 
     def row_count = @result&.ntuples
@@ -268,6 +286,11 @@ module Pipeloader
     def describing(result)
       Description.new(Array.new(result.nparams) { |index| result.paramtype(index) }, result.fields.map(&:freeze))
     end
+
+    # Only what is around it.
+    def half_sent? = refused? && !@after.nil?
+
+    def tuples_next? = awaited == :rows || awaited == :setting || half_sent?
 
     def sqlstate = @result&.error_field(PG::PG_DIAG_SQLSTATE)
   end

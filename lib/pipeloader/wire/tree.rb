@@ -34,6 +34,7 @@ module Pipeloader
     def size_by(sizes) = super + @followers.sum { |follower| follower.size_by(sizes) }
     def bytesize = super + @followers.sum(&:bytesize)
 
+    def rows_next? = awaited ? super : !!follower&.rows_next?
     def tell_size(bytes, sizes) = awaited ? super : follower&.tell_size(bytes, sizes)
     def expects?(result) = awaited ? super : !!follower&.expects?(result)
     def take(result) = awaited ? super : follower.take(result)

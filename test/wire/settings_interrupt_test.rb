@@ -1,0 +1,66 @@
+# frozen_string_literal: true
+
+require_relative "interrupt_test"
+require_relative "settings_case"
+require_relative "unstruck"
+
+# Strikes before any line of ours, with settings: nothing of them stays on a connection, and no field has other ones.
+class SettingsInterruptTest < InterruptTest
+  include SettingsCase
+
+  def self.runnable_methods = super.grep(/at_every_step/)
+
+  def setup
+    super
+    fill
+    Unstruck::Transactions.on = true
+  end
+
+  def teardown
+    release
+    assert_nothing_left
+  ensure
+    Unstruck::Transactions.on = false
+    super
+  end
+
+  STRIKES.each_key do |strike|
+    define_method(:"test_#{strike}_at_every_step_of_writes") { strike_everywhere(strike, :writing_request) }
+    define_method(:"test_#{strike}_at_every_step_of_writes_in_a_transaction") { strike_everywhere(strike, :writing_request_in_transaction) }
+  end
+
+  private
+
+  def rounds(_default) = super(20)
+
+  # What strikes the callable is its error.
+  def assert_struck(outcome, *rest)
+    super(outcome.is_a?(Pipeloader::SettingsError) && outcome.cause.is_a?(Mishap) ? outcome.cause : outcome, *rest)
+  end
+
+  # Each field says whose rows it sees, too.
+  def select(...)
+    rows = super
+    seen = TenantNote.pluck(:tenant_id).uniq
+    raise ActiveRecord::SoleRecordExceeded, "rows of #{seen}" unless seen == [2]
+
+    rows
+  end
+
+  # What a sibling's failure has left isn't asked for.
+  def writing_request(tag = fresh_tag)
+    execute do |index|
+      TenantNote.update_all("body = body") if index == 1
+      TenantNote.transaction { TenantNote.update_all("body = body") } if index == 2
+      select(["#{tag} #{index}"]) + select(["#{tag} #{index} again"], prepared: index.odd?)
+    end
+  end
+
+  def writing_request_in_transaction(tag = fresh_tag) = Gated.transaction { writing_request(tag) }
+
+  def schema(_piped, fields)
+    (@@with_settings ||= {})[fields] ||= Class.new(super) do
+      use(Pipeloader, settings: ->(_) { { "role" => ROLE, "app.tenant_id" => 2 } })
+    end
+  end
+end
