@@ -29,7 +29,8 @@ module Pipeloader
       alike = wanted.group_by { |link, keys| [link.lookup, link.plan, keys] } # one association under several names
       roots = alike.transform_values { |some| root_of(*some.transpose) }
       roots.each_value { |root| root.plan.check(@context) }
-      trip(wanted.first.first.plan) { |one| read(roots.values, one) }
+      plans = wanted.map { |link, _| link.plan }
+      trip(plans.find { |plan| plan.links.any? } || plans.first) { |one| read(roots.values, one) }
       wanted.map { |link, keys| roots[[link.lookup, link.plan, keys]] }
     end
 

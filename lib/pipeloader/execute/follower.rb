@@ -21,14 +21,18 @@ module Pipeloader
       @read, @at = lookup.along(connection, number) { |sql| below.leave(sql) }
     end
 
-    # Takes what was brought, if it was: ActiveRecord makes a result of it while the connection is at hand.
+    # Takes what was brought, if it was: ActiveRecord makes a result of it while the connection is at hand. An error is for those
+    # who ask for it, unless it's an interrupt.
     def take(connection)
-      @result = Outcome.of { @link.asker.read { connection.pipeloader_brought(@read) } } if @read.statement
+      return unless @read.statement
+
+      @result = Outcome.of { @link.asker.read { connection.pipeloader_brought(@read) } }
+      @result.value unless @result.error.nil? || Foreseen === @result.error
       @below.take(connection)
     end
 
-    # True if it has what +lookup+ is asked for.
-    def brought?(lookup, keys) = lookup.equal?(@lookup) && keys.size <= Lookup::MOST && !@result.nil?
+    # True if it has what +lookup+ is asked for, by keys of the rows that it was sent along with.
+    def brought?(lookup) = lookup.equal?(@lookup) && !@result.nil?
 
     # @return [Hash{Object => Array<Array>}] as Lookup#call
     def rows(keys) = @lookup.found(@result.value, @at, keys)

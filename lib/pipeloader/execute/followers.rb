@@ -8,25 +8,25 @@ module Pipeloader
   class Followers
     # Statements of one tree.
     MOST = 64
-    private_constant :MOST
+    # What a tree has so far.
+    Count = Struct.new(:statements, :settings)
+    private_constant :MOST, :Count
 
     class << self
       # @param connection [ActiveRecord::ConnectionAdapters::PostgreSQLAdapter] that the rows are read by
       # @return [Followers, nil] nil where nothing can be looked up along with them
       def of(plan, context, connection)
-        followers = new(plan.links, context, connection, [])
+        followers = new(plan.links, context, connection, Count.new(1, 0))
         followers if followers.any?
-      rescue Foreseen # whoever looks it up later meets it
-        nil
       end
     end
 
     alias inspect to_s
 
-    # @param numbers [Array] as long as there are settings in the tree
-    def initialize(links, context, connection, numbers)
+    # @param count [Count] of the whole tree
+    def initialize(links, context, connection, count)
       @connection = connection
-      @numbers = numbers
+      @count = count
       @left = {} # {[quoted column, SQL type, of which owners] => number of the setting}
       @followers = {}.compare_by_identity # {Link => Follower}
       links.each { |link| PolymorphicLink === link ? grow_known(link, context) : grow(link, context) }
@@ -55,18 +55,18 @@ module Pipeloader
 
     # @param only [String, nil] SQL: of which owners
     def grow(link, context, only = nil)
-      return unless @numbers.size < MOST
-
       lookup = link.lookup.for(context)
-      return unless lookup.along?(@connection)
+      return unless lookup.along?(@connection) && lookup.equal?(link.lookup.for(context)) && (@count.statements += 1) <= MOST
 
       number = number_of(lookup.owners_key, only)
-      below = Followers.new(link.plan.links, context, @connection, @numbers)
+      below = Followers.new(link.plan.links, context, @connection, @count)
       @followers[link] = Follower.new(link, lookup, number, below, @connection)
+    rescue Foreseen # whoever looks it up later meets it
+      nil
     end
 
     def number_of(key, only)
-      @left[[@connection.quote_column_name(key.columns.first), key.types.first, only]] ||= @numbers.push(nil).size
+      @left[[@connection.quote_column_name(key.columns.first), key.types.first, only]] ||= @count.settings += 1
     end
   end
 end

@@ -63,7 +63,7 @@ module Pipeloader
       @growth = Growth.new(@plan, context) if one && @plan.links.any?
       @wanted = [lookup, @keys = @link.keys(@owners.rows), @link.asker, @growth]
       @follower = @owners.followers&.[](@link)
-      @follower = nil unless @follower&.brought?(lookup, @keys)
+      @follower = nil unless @follower&.brought?(lookup)
     end
 
     # True if what it wants was looked up along with its owners.

@@ -15,7 +15,7 @@ module Pipeloader
       # @param sql [String] that brings the rows
       # @param columns [Hash{Array(String, String, String) => Integer}] which to leave: its quoted name and SQL type, and of which
       #   rows; and the setting's number
-      # @param most [Integer] how many keys to leave at most
+      # @param most [Integer] how many keys to leave at most: if there are more, whoever asks for them fails
       # @return [String] SQL that brings the same rows
       def leave(sql, columns, most)
         all = columns.map { |(column, type, only), number| setting(number, column, type, only, most) }
@@ -31,9 +31,10 @@ module Pipeloader
       def setting(number, column, type, only, most)
         <<~SQL.chomp
           (SELECT set_config('#{name(number)}', pipeloader_keys, true) IS NOT NULL FROM
-          (SELECT COALESCE(array_agg(pipeloader_key)::text, '{}') AS pipeloader_keys FROM
+          (SELECT CASE WHEN count(*) > #{most} THEN 'too many' ELSE COALESCE(array_agg(pipeloader_key)::text, '{}') END
+          AS pipeloader_keys FROM
           (SELECT DISTINCT #{column}::#{type}#{" COLLATE \"C\"" if type == "text"} AS pipeloader_key FROM pipeloader_level
-          WHERE #{column} IS NOT NULL#{only} LIMIT #{most}) AS pipeloader_each) AS pipeloader_all)
+          WHERE #{column} IS NOT NULL#{only} LIMIT #{most + 1}) AS pipeloader_each) AS pipeloader_all)
         SQL
       end
 

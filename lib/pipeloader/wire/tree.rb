@@ -9,11 +9,13 @@ module Pipeloader
   class Tree < Statement
     class << self
       # True if +read+ may be the first of one.
-      def of?(read) = !Shape.alone?(read.sql) && read.params.all? { |value| encodable?(value) }
+      def of?(read) = !Shape.alone?(read.sql) && [read, *read.followers.reads].all? { |it| sendable?(it) }
 
       private
 
       # What pg refuses would leave the others alone.
+      def sendable?(read) = read.params.all? { |value| encodable?(value) }
+
       def encodable?(value)
         return value.valid_encoding? && !value.include?("\0") if value.is_a?(String)
 
@@ -54,6 +56,6 @@ module Pipeloader
     private
 
     # The one whose answer comes next.
-    def follower = @followers.find(&:awaited)
+    def follower = @followers.find { |it| it.awaited && !it.refused? }
   end
 end
