@@ -94,7 +94,7 @@ module BootRun
       # @return [Array(Class, Class)] pairs, one for each engine: without Pipeloader and with it
       def schemas
         @schemas ||= engines.map do |engine|
-          [[], [[Pipeloader]], [[Pipeloader, { compile: false }]], [[Pipeloader, { field_exact: true }]]].map { |plugins| schema([*engine, *plugins]) }
+          [[], [[Pipeloader, { trips: :depth }]], [[Pipeloader, { compile: false }]], [[Pipeloader, { field_exact: true }]]].map { |plugins| schema([*engine, *plugins]) }
         end
       end
 

@@ -5,7 +5,7 @@ module Pipeloader
   # less time is done; now and then the other is tried.
   class Trips
     # The server is far away from so many milliseconds on. Nearer, one trip has nothing to gain.
-    FAR = 0.3
+    FAR = 0.5
     # Each time that the other way is tried, and how many times it must have been to be gone.
     TRY = 32
     ENOUGH = 3
