@@ -24,7 +24,7 @@ class SessionTest < ConnectionCase
     define_method(:"test_#{command.downcase.tr(" ", "_")}_in_a_transaction") do
       assert_alike do |piped|
         Gated.with_connection do |connection|
-          resolve(piped, 5) { |index| shape(index) }
+          2.times { resolve(piped, 5) { |index| shape(index) } } # the first repairs what the run before has left
           Gated.transaction do
             connection.materialize_transactions
             command == "DISCARD ALL" ? assert_raises(PG::ActiveSqlTransaction) { raw(connection).exec(command) } : raw(connection).exec(command)
