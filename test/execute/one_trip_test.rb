@@ -128,26 +128,16 @@ class OneTripTest < PlainPlanTest
   SLOW = "CREATE OR REPLACE VIEW one_trip_view AS SELECT id, owner_id, code, token, value || coalesce(nullif(pg_sleep(0.05)::text, ''), '') AS value FROM one_trip_things"
 
   def test_interrupts
-    with_table do |schemas, connection|
-      connection.execute(SLOW)
-      Thing.table_name = "one_trip_view"
-      query = "{ owners { name things { value owner { name } } } posts { title author { name } } }"
-      answer = assert_same_answer(query, schemas)
+    with_slow_view do |schemas, query, answer|
       [0.03, 0.1, 0.2].each do |seconds|
         assert_raises(Timeout::Error) { Timeout.timeout(seconds) { schemas.last.execute(query) } }
         assert_equal answer, schemas.last.execute(query).to_h
       end
-    ensure
-      Thing.table_name = "one_trip_things"
     end
   end
 
   def test_connections_that_break
-    with_table do |schemas, connection|
-      connection.execute(SLOW)
-      Thing.table_name = "one_trip_view"
-      query = "{ owners { name things { value owner { name } } } posts { title author { name } } }"
-      answer = assert_same_answer(query, schemas)
+    with_slow_view do |schemas, query, answer, connection|
       backend = connection.select_value("SELECT pg_backend_pid()")
       killer = Thread.new do
         sleep 0.1
@@ -156,8 +146,6 @@ class OneTripTest < PlainPlanTest
       assert_equal answer, schemas.last.execute(query).to_h
       killer.join
       refute_equal backend, connection.select_value("SELECT pg_backend_pid()")
-    ensure
-      Thing.table_name = "one_trip_things"
     end
   end
 
@@ -261,6 +249,17 @@ class OneTripTest < PlainPlanTest
     yield table_schemas, connection
   ensure
     connection.execute("DROP VIEW IF EXISTS one_trip_view; DROP TABLE one_trip_things, one_trip_owners")
+  end
+
+  def with_slow_view
+    with_table do |schemas, connection|
+      connection.execute(SLOW)
+      Thing.table_name = "one_trip_view"
+      query = "{ owners { name things { value owner { name } } } posts { title author { name } } }"
+      yield schemas, query, assert_same_answer(query, schemas), connection
+    ensure
+      Thing.table_name = "one_trip_things"
+    end
   end
 
   def table_schemas(trips: :one)

@@ -72,8 +72,8 @@ module Pipeloader
 
     # Reads all that is below.
     #
-    # @return [Array<Frame>] the same
     # @param one [Boolean] whether what is looked up brings all along that it leads to
+    # @return [Array<Frame>] the same
     def read(roots, one)
       roots.each { |root| root.plan.use(@context, coerced: root.coerced?) }
       level = roots.flat_map(&:children)

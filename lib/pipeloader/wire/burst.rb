@@ -227,7 +227,7 @@ module Pipeloader
     # Only what the server has confirmed, and only now: ActiveRecord's pool may evict by a statement of its own.
     def register(statements)
       statements.each do |whole|
-        whole.commands.each do |statement|
+        whole.each_command do |statement|
           @session.register_statement(statement.sql, statement.name) if statement.prepared?
           @session.learn(statement) if statement.description || statement.undescribed?
           @session.forget_statement(statement.sql) if whole.spoiled? && statement.name
@@ -243,7 +243,7 @@ module Pipeloader
 
         reads = failed ? before_abort(statement, failed) : statement.reads
         reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
-        deliver(statement.followers, connection)
+        deliver(statement.followers, connection) unless statement.followers.empty?
       end
     end
 
@@ -261,7 +261,7 @@ module Pipeloader
       @payload[:statements] += pipeline.sent
       brought = statements.reject(&:spoiled?).flat_map(&:followers).select(&:answered?)
       @payload[:reads].concat(brought.flat_map(&:reads))
-      answered = statements.flat_map(&:commands).select(&:answered?).map(&:reads).reject(&:empty?)
+      answered = [*statements.select(&:answered?), *brought].map(&:reads).reject(&:empty?)
       @payload[:answers].concat(answered.map { |reads| [reads.first.name, reads.size] })
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received

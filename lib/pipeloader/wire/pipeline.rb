@@ -198,9 +198,9 @@ module Pipeloader
     def transmit(statement)
       @in_flight << statement
       @expected += statement.expected = expect(statement)
-      commands = statement.commands.each { |command| send_statement(command) }
+      statement.each_command { |command| send_statement(command) }
       @connection.public_send(SYNC)
-      @sent += commands.size
+      @sent += 1 + statement.followers.size
       @bytes_sent += statement.bytesize
     end
 

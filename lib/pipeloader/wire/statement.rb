@@ -63,12 +63,9 @@ module Pipeloader
 
     def prepare? = @prepare
 
-    # The server knows it by +name+, or will.
-    #
-    # @param preparer [Statement, nil] as of #initialize
+    # The server knows it by +name+, or will. The +preparer+ is as of #initialize.
     def known_as(name, preparer = nil)
-      @name = name
-      @preparer = preparer
+      @name, @preparer = name, preparer
       self
     end
 
@@ -87,11 +84,14 @@ module Pipeloader
     # Its result had +bytes+. What is asked for with other values will have as many.
     def tell_size(bytes, sizes) = sizes.remember(described_sql || @sql, bytes)
 
-    # Statements whose keys it leaves, or those do that come before, and which its own Sync ends, too.
+    # Statements that go behind it under its Sync, and look up what its rows lead to.
     def followers = NONE
 
-    # All that its Sync ends.
-    def commands = [self]
+    # Yields all that its Sync ends.
+    def each_command(&)
+      yield self
+      followers.each(&)
+    end
 
     # The server has worked on it for so long.
     def tell_time(milliseconds, times) = reads.first&.then { |read| times.remember(read.text, milliseconds) }

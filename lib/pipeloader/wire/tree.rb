@@ -32,7 +32,6 @@ module Pipeloader
       @followers = followers
     end
 
-    def commands = [self, *@followers]
     def size_by(sizes) = super + @followers.sum { |follower| follower.size_by(sizes) }
     def bytesize = super + @followers.sum(&:bytesize)
 
