@@ -139,9 +139,8 @@ module Pipeloader
     # @return [Array(Read, Integer)] which isn't sent yet, and where in a row the owner's key is
     def along(connection, number)
       asked = statement(connection)
-      # The first place is its own: other parameters have other numbers.
-      sql = yield asked.sql.sub(@owners_key.arrays) { KeySettings.left(number, @owners_key.types.first) }
-      read = connection.pipeloader_read_along(sql, "#{@model.name} Load", [keys_bind(nil), *asked.binds], asked.preparable)
+      sql = yield KeySettings.read(asked.sql, @owners_key.arrays, number, @owners_key.types.first)
+      read = connection.pipeloader_read_along(sql, "#{@model.name} Load", asked.binds, asked.preparable)
       [read, asked.at]
     end
 

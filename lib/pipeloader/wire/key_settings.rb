@@ -22,8 +22,15 @@ module Pipeloader
         "WITH pipeloader_level AS MATERIALIZED (\n#{sql}\n) SELECT * FROM pipeloader_level WHERE #{all.join(" AND ")}"
       end
 
-      # @return [String] SQL of the keys in a setting, where the first parameter is NULL
-      def left(number, type) = "COALESCE($1::#{type}[], current_setting('#{name(number)}')::#{type}[])"
+      # @param sql [String] whose first parameter has the keys
+      # @param keys [String] SQL of that
+      # @return [String] the same without that parameter, for the keys in a setting. (Where it has no others, the server plans it once:
+      #   it can't plan for values.)
+      def read(sql, keys, number, type)
+        # The first place is its own: other parameters have other numbers.
+        others = sql.sub(keys) { "current_setting('#{name(number)}')::#{type}[]" }
+        Shape.renumber(others) { |index| "$#{index}" }
+      end
 
       private
 

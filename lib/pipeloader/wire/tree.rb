@@ -44,9 +44,10 @@ module Pipeloader
     def complete(clearing)
       @followers.each { |follower| follower.complete(clearing) }
       super
+      @failed = failed? # asked now: ActiveRecord clears each result that it has read
     end
 
-    def failed? = super || @followers.any?(&:failed?)
+    def failed? = @failed.nil? ? super || @followers.any?(&:failed?) : @failed
     def spoiled? = answered? && failed?
 
     # It isn't what its reads have asked for.
