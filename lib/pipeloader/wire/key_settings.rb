@@ -24,7 +24,7 @@ module Pipeloader
 
       # @param sql [String] whose first parameter has the keys
       # @param keys [String] SQL of that
-      # @return [String] the same without that parameter, for the keys in a setting. Where it has no others, the server plans it once.
+      # @return [String] the same without that parameter, for the keys in a setting: without any, it is planned once
       def read(sql, keys, number, type)
         # The first place is its own: other parameters have other numbers.
         others = sql.sub(keys) { "current_setting('#{name(number)}')::#{type}[]" }
