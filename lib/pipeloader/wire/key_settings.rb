@@ -22,13 +22,9 @@ module Pipeloader
         "WITH pipeloader_level AS MATERIALIZED (\n#{sql}\n) SELECT * FROM pipeloader_level WHERE #{all.join(" AND ")}"
       end
 
-      # @param sql [String] whose first parameter has the keys
-      # @param keys [String] SQL of that
-      # @return [String] the same without that parameter, for the keys in a setting: without any, it is planned once
-      def read(sql, keys, number, type)
-        # The first place is its own: other parameters have other numbers.
-        others = sql.sub(keys) { "current_setting('#{name(number)}')::#{type}[]" }
-        Shape.renumber(others) { |index| "$#{index}" }
+      # @return [String] +sql+, for the keys in a setting in place of its first parameter: without any, it is planned once
+      def read(sql, number)
+        Shape.renumber(sql) { |index| index.zero? ? "current_setting('#{name(number)}')" : "$#{index}" }
       end
 
       private
