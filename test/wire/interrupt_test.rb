@@ -19,6 +19,7 @@ class InterruptTest < WireCase
 
   def setup
     super
+    Pipeloader::Patches.install_lanes # which tests before may have done or not
     connect_gated(pool: 2)
     @tags = 0
     side(:monitor)
@@ -412,9 +413,10 @@ class InterruptTest < WireCase
     trace.enable { yield }
   end
 
-  # (Two patches, one of them there once a test had :fiber isolation, are asked in the middle of ActiveRecord's own checkout
-  # and checkin, which don't survive a strike without us either.)
-  def ours?(path) = path.start_with?(LIB) && !path.end_with?("patches/isolated_execution_state.rb", "patches/locks.rb")
+  # Patches that are asked in the middle of ActiveRecord's own checkout and checkin, which don't survive a strike without us either.
+  WITHIN_CHECKOUT = %w[isolated_execution_state locks session_watch].map { |patch| "#{LIB}/patches/#{patch}.rb" }.freeze
+
+  def ours?(path) = path.start_with?(LIB) && !WITHIN_CHECKOUT.include?(path)
 
   def count_lines
     thread = Thread.current

@@ -8,7 +8,7 @@ require_relative "unstruck"
 class SettingsInterruptTest < InterruptTest
   include SettingsCase
 
-  def self.runnable_methods = super.grep(/at_every_step/)
+  def self.runnable_methods = super.grep(/at_every_step|_is_begun\z/)
 
   def setup
     super
@@ -29,7 +29,35 @@ class SettingsInterruptTest < InterruptTest
     define_method(:"test_#{strike}_at_every_step_of_writes_in_a_transaction") { strike_everywhere(strike, :writing_request_in_transaction) }
   end
 
+  # ActiveRecord doesn't know of that transaction: it must not be what the next one on the connection works in.
+  def test_a_strike_while_a_transaction_is_begun
+    strike_while_begun { |write| write.call }
+    assert_equal ["t1 note 2"], TenantNote.where(id: 2).pluck(:body)
+  end
+
+  # Whoever masks interrupts, gets none.
+  def test_a_masked_strike_while_a_transaction_is_begun
+    strike_while_begun { |write| Thread.handle_interrupt(Stop => :never) { write.call } }
+    assert_equal ["t1 written"], TenantNote.where(id: 2).pluck(:body)
+  end
+
   private
+
+  # @yieldparam write [Proc] to be called by a field, which waits for the server's answer to BEGIN when it is struck
+  def strike_while_begun
+    Unstruck::Transactions.on = false
+    gate = put_gate
+    begins = lambda do |_|
+      yield(-> { gate.hold(:answers) && TenantNote.where(id: 2).update_all(body: "t1 written") })
+    end
+    thread = in_thread { PIPED.execute("{ run }", context: { tenant: 1, run: begins }) }
+    gate.await(:answers)
+    thread.raise(Stop, "struck")
+    Thread.pass until thread.stop?
+    gate.pass
+    assert_equal "struck", assert_raises(Stop) { thread.join }.message
+    assert_pool_sound(Gated.connection_pool)
+  end
 
   def rounds(_default) = super(20)
 

@@ -74,10 +74,19 @@ module Pipeloader
         settings = response.settings if response&.meet(self)&.zero?
         return yield unless settings
 
-        settings.undivided do
+        begin
           yield
           pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| settings.begin_on(it) }
+          begun = true
+        ensure
+          pipeloader_give_up_transaction unless begun
         end
+      end
+
+      # ActiveRecord doesn't know of it.
+      def pipeloader_give_up_transaction
+        Settings.give_up(@raw_connection) if @raw_connection
+        pipeloader_distrust_if_broken
       end
 
       # Yields to send what only controls transactions. What was asked for before goes first, and has its Settings.

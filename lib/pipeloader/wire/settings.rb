@@ -26,6 +26,17 @@ module Pipeloader
         new(known) if known.any?
       end
 
+      # A transaction is over that was about to be begun.
+      #
+      #: (PG::Connection) -> void
+      def give_up(connection)
+        case connection.transaction_status
+        when PG::PQTRANS_IDLE then nil
+        when PG::PQTRANS_INERROR then connection.async_exec("ROLLBACK").clear
+        else CancelRequest.close(connection)
+        end
+      end
+
       private
 
       def text(value, name)
@@ -55,17 +66,10 @@ module Pipeloader
     # @return [Array(Array, Array), Array(Array)]
     def around(outer) = outer ? [entering, leaving] : [setting]
 
-    # Yields where interrupts come in only while the server is waited for. In between it has settings that nobody knows of.
-    def undivided(&) = Thread.pipeloader_host_handle_interrupt(WHILE_WAITING, &)
-
-    # In a transaction that has just begun. It is over if they can't be set.
+    # In a transaction that has just begun.
     #
     #: (PG::Connection) -> void
-    def begin_on(connection)
-      (set = connection.exec_params(*setting)).clear
-    ensure
-      give_up(connection) unless set
-    end
+    def begin_on(connection) = connection.exec_params(*setting).clear
 
     # Yields in a transaction that gets back what it had. In one that has failed nothing is read.
     #
@@ -73,7 +77,7 @@ module Pipeloader
     def within(connection)
       return yield if connection.transaction_status == PG::PQTRANS_INERROR
 
-      undivided do
+      Thread.pipeloader_host_handle_interrupt(WHILE_WAITING) do
         connection.exec_params(*entering).clear
         yield
       ensure
@@ -115,12 +119,6 @@ module Pipeloader
 
     # PostgreSQL takes 0 for no limit.
     def until_then(time) = ((time - Time.now) * 1000).ceil.clamp(1, LONGEST).to_s
-
-    def give_up(connection)
-      return CancelRequest.close(connection) unless connection.transaction_status == PG::PQTRANS_INERROR
-
-      connection.async_exec("ROLLBACK").clear
-    end
 
     def leave(connection)
       CancelRequest.clear(connection)
