@@ -47,6 +47,18 @@ class QueryLanguageTest < AnswerTest
     assert_round_trips(5) { Schemas.pair.last.execute(FRAGMENTS_ON_AN_INTERFACE) }
   end
 
+  # Whether there is such a table, and what its key is, ActiveRecord asks by other statements than for its columns.
+  def test_a_model_that_is_used_for_the_first_time
+    unused = Class.new(ActiveRecord::Base) { self.table_name = "tags" }
+    unused.connection_pool.schema_cache.clear!
+    query = query_type do
+      field :names, String
+      define_method(:names) { unused.find(1).name }
+    end
+    schema = Schemas.make(query: query).last
+    assert_round_trips(1) { schema.execute("{ posts { title } names }") }
+  end
+
   def test_fragments_on_a_union
     assert_answer 3, <<~GRAPHQL
       { attachments { attachable { __typename ...u ... on Post { comments { body } } } } }

@@ -71,8 +71,11 @@ module Pipeloader
         super
       end
 
-      # `query_value`, `query_values`
-      def query(sql, ...)
+      # `query_value`, `query_values`. A model whose table is looked at for the first time writes nothing: what is gathered waits. In
+      # a transaction it would fail where there is no such table.
+      def query(sql, name = nil, ...)
+        return pipeloader_aside { super } if name == "SCHEMA" && !transaction_open?
+
         pipeloader_stay_if_set(sql)
         super
       end
@@ -110,16 +113,10 @@ module Pipeloader
       # nothing parks.
       def configure_connection
         pipeloader_session.reset
-        ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
+        pipeloader_aside { super }
       end
 
-      # A model whose table is looked at for the first time writes nothing: what is gathered waits. In a transaction it would fail
-      # where there is no such table.
-      def column_definitions(...)
-        return super if transaction_open?
-
-        ResolverFiber.as(nil) { pipeloader_session.set_aside { super } }
-      end
+      def pipeloader_aside(&) = ResolverFiber.as(nil) { pipeloader_session.set_aside(&) }
 
       # A read that has its answer needs no name any more, if that was evicted since, or is another connection's (Lane); in a
       # transaction that has failed, or without a connection, it can get none. ActiveRecord's event wants one.

@@ -9,7 +9,7 @@ module Pipeloader
     # Falls through when:: the current thread builds no response with Settings.
     #
     # Limits: a thread that a resolver starts works for itself, without them; so does a fiber of a resolver's own where fibers are
-    # isolated, and the callable. ActiveRecord looks at a table for the first time without them.
+    # isolated, and the callable. ActiveRecord looks at tables without them.
     module PostgreSQLSettings
       RAW = "`raw_connection` doesn't have the settings of `use Pipeloader, settings:` here: use it in a `transaction { … }` " \
             "of the resolver's own"
