@@ -71,7 +71,7 @@ module Pipeloader
         super
       end
 
-      # `query_value`, `query_values`. A model whose table is looked at for the first time writes nothing: what is gathered waits. In
+      # `query_value`, `query_values`. Who looks at a table, as a model does at first, writes nothing: what is gathered waits. In
       # a transaction it would fail where there is no such table.
       def query(sql, name = nil, ...)
         return pipeloader_aside { super } if name == "SCHEMA" && !transaction_open?
