@@ -34,8 +34,8 @@ module Pipeloader
 
     attr_reader :loader, :response, :parking, :delivery
 
-    # @return [Flight, nil] of what it is loading
-    attr_accessor :flight
+    # What it is loading, and as the fiber of a source: a Flight, and a SourceRounds::Fetch.
+    attr_accessor :flight, :fetch
 
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.
     attr_accessor :subject

@@ -17,6 +17,7 @@ module Pipeloader
       @unfinished = unfinished
       @order = Object.new
       @asks = [] # SourceRounds::Asks, until places are compared
+      @within = [] # those of sources
     end
 
     # True if a field has failed. From then on all jobs are kept in order: n fields that fail cost n log n.
@@ -43,12 +44,18 @@ module Pipeloader
     # Takes note of what a job has asked a source for.
     def asked(ask) = @asks << ask
 
+    # As #asked, of a source that asks another one: if its own keys are loaded sooner, so are these.
+    def asked_within(ask) = asked(ask) && @within << ask
+
     # Works out in which rounds that is. Nobody wants to know until places are compared.
     def settle_asks
-      return if @asks.empty?
+      until @asks.empty?
+        asks, @asks = @asks, []
+        next if asks.count(&:settle).zero?
 
-      asks, @asks = @asks, []
-      asks.each { |ask| @order = Object.new if ask.settle }
+        @order = Object.new
+        @asks = @within.dup
+      end
     end
 
     # No other job waits for this one's turn any more.

@@ -15,8 +15,10 @@ module Pipeloader
 
         outer = fiber.begin_job(nil)
         begin
+          fiber.fetch = pipeloader_fetch
           FieldPosition.nowhere { super }
         ensure
+          fiber.fetch = nil
           fiber.end_job(outer)
         end
       end
@@ -40,11 +42,15 @@ module Pipeloader
 
       private
 
-      # @return [Job, nil] nil where fields go on depth first
+      # @return [Job, SourceRounds::Fetch, nil] who asks; nil where fields go on depth first
       def pipeloader_job
-        return if !@dataloader.is_a?(Loader) || @dataloader.pipeloader_depth_first?
+        return if !@dataloader.is_a?(Loader) || @dataloader.pipeloader_depth_first? || (fiber = ResolverFiber.current).nil?
 
-        ResolverFiber.current&.job&.with_wholes&.last
+        fiber.job ? fiber.job.with_wholes.last : fiber.fetch
+      end
+
+      def pipeloader_fetch
+        SourceRounds::Fetch.new(@dataloader, @pipeloader_source_rounds, @pending.keys) if @pipeloader_source_rounds
       end
 
       # What is there by now, because the field has read meanwhile, it would wait for in a serial run.
