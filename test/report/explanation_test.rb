@@ -37,9 +37,22 @@ class ExplanationTest < PipeloaderTest
 
   def test_the_statements_of_each_burst
     bursts = explain("{ posts { author { name } } }").to_h[:bursts]
-    assert_equal 2, bursts.size
-    assert_match(/\ASELECT "posts"."id", "posts"."author_id" FROM "posts"/, bursts.first.first.first)
-    assert_match(/= ANY\(\$1::bigint\[\]\)\z/, bursts.last.first.first)
+    assert_equal [[1, false, []], [2, false, []]], bursts.map { |it| it.values_at(:trip, :lane, :settings) }
+    assert_match(/\ASELECT "posts"."id", "posts"."author_id" FROM "posts"/, bursts.first[:statements].keys.first)
+    assert_match(/= ANY\(\$1::bigint\[\]\)\z/, bursts.last[:statements].keys.first)
+  end
+
+  def test_the_statements_of_one_trip
+    bursts = explain("{ posts { author { name } } }", pipeloader: { trips: :one }).to_h[:bursts]
+    assert_equal [1], bursts.map { |it| it[:trip] }
+    assert_equal 2, bursts.first[:statements].size
+  end
+
+  # Their names, and not their values.
+  def test_settings
+    told = explain("{ posts { title } }", pipeloader: { settings: ->(_) { { "statement_timeout" => "54321" } } })
+    assert_match(/^burst 1, under statement_timeout: SELECT/, told.to_s)
+    refute_match(/54321/, told.to_s)
   end
 
   def test_switched_off

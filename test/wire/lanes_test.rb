@@ -46,6 +46,16 @@ class LanesTest < WireCase
     assert_equal 4, Gated.connection_pool.stat[:connections]
   end
 
+  def test_explained
+    warm_up
+    resolver = ->(index) { Gated.with_connection { |it| it.select_value("#{WHO} -- #{index}") } }
+    told = Pipeloader.explain(schema(true, 8), "{ #{Array.new(8) { |index| "f#{index}" }.join(" ")} }", context: { resolver: resolver })
+    bursts = told.to_h[:bursts]
+    assert_equal [[1, false], [1, true], [1, true], [1, true]], bursts.map { |burst| burst.values_at(:trip, :lane) }
+    assert_equal 8, bursts.sum { |burst| burst[:statements].size }
+    assert_equal 6, told.to_s.scan(/^burst 1, by a lane: SELECT pg_backend_pid/).size
+  end
+
   def test_off_at_one_and_for_what_is_neither_pure_nor_declared
     [1, {}].each do |off|
       @lanes = off

@@ -46,7 +46,7 @@ module Pipeloader
       def bursts_of(&)
         bursts = []
         ActiveRecord::Base.connection_handler.each_connection_pool(&:clear_query_cache)
-        heard(Burst::EVENT, ->(payload) { bursts << payload[:reads].map(&:sql).tally.to_a }, &)
+        heard(Burst::EVENT, ->(payload) { bursts << payload.slice(:position, :lane, :settings, :reads) }, &)
         bursts
       end
 
@@ -65,13 +65,13 @@ module Pipeloader
     private_constant :Spot
 
     # @param witness [Witness] that has seen the execution
-    # @param bursts [Array<Array(String, Integer)>] SQL, and how many reads asked for it
+    # @param bursts [Array<Hash>] of TripsTaken
     # @param ahead [Array<Array(String, Hash)>] as ReadAhead's event has them: associations that were read ahead
     def initialize(query, witness, bursts, ahead)
       @query = query
       @ahead = ahead
       @witness = witness
-      @bursts = bursts
+      @trips = TripsTaken.new(bursts)
       result = query.result.to_h
       @errors = result["errors"] unless result.key?("data")
       @present = {} # {["posts", "author"] => whether there are objects}
@@ -83,14 +83,14 @@ module Pipeloader
 
     # As a Hash, for tools.
     #
-    #     {fields: [{key: "posts", field: "Query.posts", compiled: false, reason: "…", fields: […]}], bursts: [[["SELECT …", 1]]],
+    #     {fields: [{key: "posts", field: "Query.posts", compiled: false, reason: "…", fields: […]}], bursts: as TripsTaken#to_a,
     #      # of a field that has code: location: "app/graphql/types/post.rb:12", obstacle: "`excerpt` calls `render`"
     #      ahead: {"Post.author" => {owners: 25, asked: 25}}, rests: false}
-    def to_h = { fields: fields, bursts: @bursts, ahead: @ahead.to_h, rests: rests?, **(@errors ? { errors: @errors } : {}) }
+    def to_h = { fields: fields, bursts: @trips.to_a, ahead: @ahead.to_h, rests: rests?, **(@errors ? { errors: @errors } : {}) }
 
     def to_s
       errors = Array(@errors).map { |error| "error: #{error["message"]}" }
-      [*fields.flat_map { |field| lines(field, 0) }, *burst_lines, *ahead_lines, *(RESTS if rests?), *errors].join("\n")
+      [*fields.flat_map { |field| lines(field, 0) }, *@trips.lines, *ahead_lines, *(RESTS if rests?), *errors].join("\n")
     end
 
     private
@@ -205,12 +205,6 @@ module Pipeloader
 
     def transaction?
       ActiveRecord::Base.connection_handler.each_connection_pool.any? { |pool| pool.active_connection?&.transaction_open? }
-    end
-
-    def burst_lines
-      @bursts.flat_map.with_index(1) do |statements, number|
-        statements.map { |sql, reads| "burst #{number}: #{sql.squish}#{" (×#{reads})" if reads > 1}" }
-      end
     end
 
     def rests? = Trial.rests?(@query)

@@ -44,6 +44,9 @@ module Pipeloader
 
     def response = @level.response
 
+    # True if it is beside another burst of its level, over another connection of the pool.
+    def lane? = false
+
     def initialize(adapter, level)
       @adapter = adapter
       @session = adapter.pipeloader_session
@@ -86,8 +89,8 @@ module Pipeloader
 
     # @return what `finish` must be called on; nil if nobody listens
     def begin_event
-      @payload = { connection: @adapter, position: @level.position, reads: unanswered, statements: 0, answers: [], bytes_sent: 0,
-                   bytes_received: 0 }
+      @payload = { connection: @adapter, position: @level.position, lane: lane?, reads: unanswered, statements: 0, answers: [],
+                   settings: (response.settings.names if response.settings?), bytes_sent: 0, bytes_received: 0 }
       ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if Burst.watched?
     end
 

@@ -11,6 +11,7 @@ module Pipeloader
       @over = false
     end
 
+    def lane? = true
     def connected? = @adapter.connected?
 
     # Connects, if need be.

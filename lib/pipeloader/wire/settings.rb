@@ -60,6 +60,9 @@ module Pipeloader
     alias == eql?
     def hash = values.hash
 
+    # For whoever watches: values may be secret.
+    def names = @values.keys
+
     # What goes before a statement, and after it, under its Sync: each SQL with its parameters.
     #
     # @param outer [Boolean] whether a transaction is open, which then gets back what it had
