@@ -106,6 +106,13 @@ module Pipeloader
       Thread.current[DISABLED] = outer
     end
 
+    # Calls the block for each value, as `values.map` does, so that the queries that it executes read together.
+    #
+    #     Pipeloader.multiplex(subscription_ids) { |id| execute(id, event, object) }
+    #
+    #: [T, U] (Array[T]) { (T) -> U } -> Array[U]
+    def multiplex(values, &) = Multiplex.map(values, &)
+
     # Executes a query, and says of each field whether it is compiled, or why it isn't, and which statements were sent. See
     # docs/plans.md.
     #
@@ -190,7 +197,7 @@ module Pipeloader
       @pipeloader_columns_checked = true
     end
 
-    def multiplex(queries, context: {}, **) = Trial.around(self, queries, context) { super }
+    def multiplex(queries, context: {}, **) = Multiplex.around(self) { Trial.around(self, queries, context) { super } }
 
     def dataloader_class
       base = super

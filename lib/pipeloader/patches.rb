@@ -13,6 +13,7 @@ module Pipeloader
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
         install_on_next if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
+        GraphQL::Subscriptions.prepend(SubscriptionUpdates)
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects)
         install_arguments
@@ -156,6 +157,7 @@ require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_resolvers"
 require "pipeloader/patches/step_nulls"
 require "pipeloader/patches/next_trial"
+require "pipeloader/patches/subscription_updates"
 require "pipeloader/patches/query_context"
 require "pipeloader/patches/schema_timeout"
 require "pipeloader/patches/graphql_batch"

@@ -43,8 +43,8 @@ module Pipeloader
           define_method(:pipeloader_depth_first?) { base <= GraphQL::Dataloader::NullDataloader }
           define_singleton_method(:pipeloader_base) { base }
           define_method(:pipeloader_coalesces?) { coalesce }
-          define_method(:pipeloader_forecasts?) { forecast && coalesce }
-          define_method(:pipeloader_trips) { coalesce ? trips : :depth }
+          define_method(:pipeloader_forecasts?) { forecast && coalesce && !pipeloader_branch? }
+          define_method(:pipeloader_trips) { coalesce && !pipeloader_branch? ? trips : :depth }
           spread = Lanes.of(lanes)
           define_method(:pipeloader_lanes) { spread }
           # True if jobs wait in Dataloader's own queue: AsyncDataloader keeps them elsewhere, and begins all of them before any
@@ -59,6 +59,9 @@ module Pipeloader
     # The Run that is going on; nil where nothing may park.
     attr_reader :pipeloader_run
 
+    # The Multiplex of which this runs the branches.
+    attr_writer :pipeloader_multiplex
+
     # Also entered again from inside: by `run_isolated` (mutations), and by a query that a resolver executes.
     # The inner run shares the response (one set of levels), and starts from the state of the fiber that began it.
     def run(...)
@@ -68,7 +71,7 @@ module Pipeloader
       end
       outer = @pipeloader_run
       Response.within(pipeloader_lanes) do |response|
-        inner = @pipeloader_run = Run.new(response) { pipeloader_queued_jobs }
+        inner = @pipeloader_run = Run.new(response, *pipeloader_multiplexed) { pipeloader_queued_jobs }
         begin
           super(...)
         ensure
@@ -200,6 +203,10 @@ module Pipeloader
       super
     end
 
+    # True if this executes one of a Multiplex' queries: these share statements, level by level, and nothing that one of them
+    # asked for is foreseen for another.
+    def pipeloader_branch? = !@pipeloader_run&.branch.nil?
+
     # True if a source was asked for.
     def pipeloader_sourced? = @pipeloader_sourced || false
 
@@ -234,6 +241,13 @@ module Pipeloader
     end
 
     private
+
+    # @return [Array] as Run's
+    def pipeloader_multiplexed
+      @pipeloader_multiplex ? [nil, @pipeloader_multiplex] : [(ResolverFiber.current&.branch if pipeloader_queues?)]
+    end
+
+    def spawn_job_fiber(*) = (super unless @pipeloader_run&.crowded?)
 
     # Jobs that no job asked for are the queries of a multiplex, and lazy values: graphql-ruby comes to those when all jobs are
     # done.

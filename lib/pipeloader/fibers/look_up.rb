@@ -16,8 +16,7 @@ module Pipeloader
     # @return [Array<Outcome>] for each, a Hash{Object => Array<Array>}: rows by key, possibly of more keys than were asked for
     def together(start)
       batches = @wanted.map { |lookup, *asked| @run.batch(lookup, start).add(*asked) }
-      @loader.pipeloader_yield
-      @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || @fiber.parking.saturated?
+      @fiber.parking.let_others_begin
       read(batches)
       batches.each_with_index.map { |batch, index| Outcome.of { batch.rows(@wanted[index][1]) } }
     ensure
@@ -39,7 +38,7 @@ module Pipeloader
     def read(batches)
       @run.awaiting(batches) do
         @fiber.side_by_side(batches.uniq(&:__id__).reject(&:begun?), &:read)
-        @loader.pipeloader_yield until batches.all?(&:read?)
+        @fiber.parking.let_others_finish { batches.all?(&:read?) }
       end
     end
   end

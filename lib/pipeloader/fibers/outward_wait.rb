@@ -19,11 +19,34 @@ module Pipeloader
     #
     # @return what +fiber+ yields next
     def serve(fiber)
-      Fiber.current_scheduler ? @result = @wait.call : Fiber.yield(self)
+      here? ? @result = @wait.call : Fiber.yield(self)
     rescue Exception => e # rubocop:disable Lint/RescueException -- an interrupt, too, is for the fiber whose wait it ends
       fiber.raise(e)
     else
       fiber.resume
     end
+
+    # What a query of a Multiplex waits for, on its way out to its branch: there the other branches go on.
+    class ToBranch < self
+      #: (Multiplex::Branch, ^() -> untyped) -> void
+      def initialize(branch, wait)
+        super(wait)
+        @branch = branch
+      end
+
+      # It is given up.
+      def here = nil
+
+      private
+
+      def here? = @branch.here?
+    end
+
+    # Waits where it is.
+    def here = @wait.call
+
+    private
+
+    def here? = Fiber.current_scheduler
   end
 end

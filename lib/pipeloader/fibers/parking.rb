@@ -7,7 +7,9 @@ module Pipeloader
     # Idle turns after which no fiber can make progress. One isn't always the last: fibers that have ended count against the limit
     # until it is over.
     PATIENCE = 4
-    private_constant :PATIENCE
+    # Of a Multiplex, while one goes on: itself, and its branch.
+    RUNNING = 2
+    private_constant :PATIENCE, :RUNNING
 
     # How many locks the fiber holds. With any it doesn't park: siblings that want it would wait for a fiber that waits for them.
     attr_accessor :locks
@@ -20,7 +22,7 @@ module Pipeloader
       @run = run
       @loader = fiber.loader
       @response = fiber.response
-      @native = Fiber.current if @response.scheduled?
+      @native = Fiber.current if @response.scheduled? || @run&.branch
       begin_job
     end
 
@@ -44,9 +46,9 @@ module Pipeloader
     # Yields. What the block waits for outside of the process, is waited for where other requests can go on, if a fiber scheduler
     # is there. Not where parking is forbidden: a lock that is held, or Timeout, which strikes the thread, isn't theirs.
     def openly(&block)
-      return yield unless @native && allowed? && Fiber.current_scheduler.nil?
+      return yield unless @response.scheduled? && @native && allowed? && Fiber.current_scheduler.nil?
 
-      Waiting.by(method(:hand_out), &block)
+      Waiting.by(->(wait) { hand_out(OutwardWait.new(wait)) }, &block)
     end
 
     # Until the job ends, all reads go at once.
@@ -57,7 +59,7 @@ module Pipeloader
     def alone?
       return false if @run.nil? || @response.gathering? || @run.behind?
 
-      !allowed? || (@run.fibers_away.zero? && @loader.pipeloader_idle?)
+      !allowed? || (@run.fibers_away.zero? && @loader.pipeloader_idle? && (@run.branch.nil? || @run.branch.parking.alone?))
     end
 
     # Returns when +read+ is answered. If other fibers can go on meanwhile they do, and the first of all that wakes
@@ -97,6 +99,7 @@ module Pipeloader
 
       @waiting_for = flight
       let_others_go_on { flight.landed? }
+      let_branches_go_on { |others| others.let_others_go_on { flight.landed? } } unless flight.landed?
     ensure
       @waiting_for = nil
     end
@@ -104,6 +107,21 @@ module Pipeloader
     # True if the fiber waits for a flight of +other+, or of one that does.
     def waits_for?(other)
       !@waiting_for.nil? && (@waiting_for.of?(other) || @waiting_for.waits_for?(other))
+    end
+
+    # Lets the other fibers begin what is queued.
+    def let_others_begin
+      @loader.pipeloader_yield
+      @loader.pipeloader_yield until @loader.pipeloader_queued.zero? || saturated?
+      let_branches_go_on(&:let_others_begin)
+    end
+
+    # Lets the other fibers go on until the block says so: they are about to.
+    def let_others_finish(&done)
+      until yield
+        @loader.pipeloader_yield
+        let_branches_go_on { |others| others.let_others_go_on(1, &done) } unless yield
+      end
     end
 
     # Lets the other fibers go on until the block says so, or none has made progress for so many turns.
@@ -136,25 +154,33 @@ module Pipeloader
 
     # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
     def saturated?
-      @loader.pipeloader_queued.positive? && @run.fibers_away + 1 >= @loader.fiber_limit - 3
-    end
-
-    private
-
-    # A fiber of somebody else's, a dataloader without Pipeloader's maybe, doesn't know what to do with it.
-    def hand_out(wait)
-      return wait.call unless Fiber.current.equal?(@native)
-
-      outward = OutwardWait.new(wait)
-      @fiber.away { Fiber.yield(outward) }
-      outward.result
+      @loader.pipeloader_queued.positive? && (@run.fibers_away + 1 >= @loader.fiber_limit - 3 || @run.crowded?(RUNNING))
     end
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values, all but the first. So jobs that are still
     # queued are waited for, unless the limit of fibers keeps them there; and so are batches, as long as any fiber makes progress.
+    # Then whoever else reads along is waited for.
     def let_others_gather(read)
       @loader.pipeloader_yield
       let_others_go_on(1) { read.answered? || saturated? || !more_to_come? }
+      let_branches_go_on { |branch| branch.let_others_gather(read) } unless read.answered?
+    end
+
+    private
+
+    # Yields where this fiber's query is a branch's of a Multiplex: what the other branches do meanwhile.
+    def let_branches_go_on
+      return unless (branch = @run&.branch) && branch.parking.allowed?
+
+      hand_out(OutwardWait::ToBranch.new(branch, -> { yield branch.parking }))
+    end
+
+    # A fiber of somebody else's, a dataloader without Pipeloader's maybe, doesn't know what to do with it.
+    def hand_out(outward)
+      return outward.here unless Fiber.current.equal?(@native)
+
+      @fiber.away { Fiber.yield(outward) }
+      outward.result
     end
 
     def more_to_come? = @loader.pipeloader_queued.positive? || @run.batches? || @loader.pipeloader_lazies?

@@ -34,6 +34,9 @@ module Pipeloader
 
     attr_reader :loader, :response, :parking, :delivery
 
+    # @return [Multiplex::Branch, nil] nil for one that resolves fields
+    attr_accessor :branch
+
     # What it is loading, and as the fiber of a source: a Flight, and a SourceRounds::Fetch.
     attr_accessor :flight, :fetch
 
@@ -54,7 +57,7 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
-      @subject = @followers = nil
+      @subject = @followers = @branch = nil
       @jobs = @uncoalesced = 0
     end
 
@@ -87,6 +90,9 @@ module Pipeloader
       @jobs -= 1
       @job, @objects = outer, nil
     end
+
+    # One that it waits for has got on.
+    def step = @run.step
 
     # As #begin_job, of an ObjectList's next step.
     def begin_step(objects, member, step)

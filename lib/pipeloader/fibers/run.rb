@@ -5,6 +5,9 @@ module Pipeloader
   class Run
     attr_reader :response, :base, :field_positions
 
+    # @return [Multiplex::Branch, nil] whose query this executes
+    attr_reader :branch
+
     # Who goes first when fields fail.
     #
     #: () -> Turns
@@ -12,9 +15,13 @@ module Pipeloader
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
 
+    # @param branch [Multiplex::Branch, nil] whose query this executes
+    # @param multiplex [Multiplex, nil] of which this runs the branches
     # @param queued [Proc] returns the jobs that nobody has begun
-    def initialize(response, &queued)
+    def initialize(response, branch = nil, multiplex = branch&.multiplex, &queued)
       @response = response
+      @branch = branch
+      @multiplex = multiplex
       @base = DynamicState.current(response.query_caches)
       @field_positions = FieldPosition.of_run
       @queued = queued
@@ -59,7 +66,7 @@ module Pipeloader
       @assignments.add(job, earlier, now).tap { |after| @base.rest_at(after) }
     end
 
-    def over? = @over
+    def over? = @over || (!@branch.nil? && @branch.over?)
 
     # Seconds in all that its fibers may wait for threads while no sibling goes on.
     PATIENCE = 0.1
@@ -69,22 +76,32 @@ module Pipeloader
     # How often any of its fibers has got on: begun or ended a job, parked, or got what it was parked for.
     attr_reader :steps
 
-    def step = @steps += 1
+    def step
+      @branch&.step
+      @steps += 1
+    end
 
     # Yields while +fiber+ lets others go on.
     def away(fiber)
       outer = @away[fiber]
       @away[fiber] = true
+      @multiplex&.count(1) unless outer
       yield
     ensure
+      @multiplex&.count(-1) unless outer
       @away.delete(fiber) unless outer
     end
 
     def fibers_away = @away.size
 
+    # True if too many fibers of a Multiplex wait for others to begin: those of this run go on.
+    def crowded?(running = 0) = !@multiplex.nil? && @multiplex.crowded?(running) && (running.positive? || @away.any?)
+
     # @param known [Snapshot] what an association's scope sees, and which database is read
-    # @return [Batch] that is being gathered for +lookup+
+    # @return [Batch] that is being gathered for +lookup+: by all branches that see the same
     def batch(lookup, known)
+      return @branch.run.batch(lookup, @branch.run.base.known) if @branch&.run&.at_rest?
+
       alike = @batches[known] ||= {}.compare_by_identity
       alike[lookup] ||= Batch.new(lookup) do
         alike.delete(lookup)
@@ -104,7 +121,13 @@ module Pipeloader
     def batches? = @batches.any? || @awaited.any? { |batches, _| batches.all?(&:read?) }
 
     # @return [Batch, nil] one that whoever sees what was +known+ may read
-    def next_batch(known) = @batches[known]&.each_value&.first
+    def next_batch(known) = @batches[known]&.each_value&.first || (@branch.run.next_own_batch if @branch)
+
+    # As above, for the fiber of a branch.
+    def next_own_batch = (next_batch(@base.known) if at_rest?)
+
+    # True if code on this thread sees how things are between two fibers.
+    def at_rest? = @base.at_rest?(@base.known)
 
     # @return [Hash{ActiveRecord::Base => Flight::Planned}]
     attr_reader :planned
@@ -118,7 +141,7 @@ module Pipeloader
     def take_up(owners) = @deferred.delete(owners)
 
     # True if anything is asked for that isn't a statement yet.
-    def behind? = @deferred.any? || @batches.any?
+    def behind? = @deferred.any? || @batches.any? || (!@branch.nil? && @branch.run.behind?)
 
     # Reads that for +fiber+, as far as a serial run would have come to it before.
     def catch_up(fiber)
@@ -130,6 +153,7 @@ module Pipeloader
           end
         end
       end
+      @branch&.run&.catch_up(fiber)
     end
 
     # @param holder [#reserved] of jobs that may never be begun; whoever adds one, adds it here, too, once a field has failed

@@ -9,7 +9,9 @@ module Pipeloader
     # Falls through when:: the schema doesn't use Pipeloader; or its operation isn't known as yet, or is executed with Pipeloader.
     module NextTrial
       def multiplex_next(queries, context: {}, **)
-        respond_to?(:pipeloader_options) ? Trial.around(self, queries, context) { super } : super
+        return super unless respond_to?(:pipeloader_options)
+
+        Multiplex.around(self) { Trial.around(self, queries, context) { super } }
       end
     end
   end

@@ -30,7 +30,10 @@ module Pipeloader
     # Where a parameter may differ, in SQL that reads from a table.
     KEYS = /(?:(?<![<>!~])=\s*|\b(?:limit|offset)\s+)\$(\d+)\b|(?<!not )\bin\s*\(((?:\$\d+(?:\s*,\s*)?)+)\)/i
     WORD = /\A[[:alpha:]_][[:alnum:]_]*\z/
-    private_constant :ARRAYS, :ALONE, :KEYS, :WORD
+    # What one read's values are called; and where it is for many keys itself.
+    KEYS_NAME = "pipeloader_keys"
+    OUTER_KEYS_NAME = "pipeloader_reads"
+    private_constant :ARRAYS, :ALONE, :KEYS, :WORD, :KEYS_NAME, :OUTER_KEYS_NAME
 
     attr_reader :sql, :name, :description, :types
 
@@ -66,10 +69,11 @@ module Pipeloader
 
       # @param arrays [String] SQL of the values, an array for each of +names+
       # @param told_by [String] what comes with each row: by default, how many values were before
-      def for_each(sql, arrays, names, told_by: "pipeloader_n")
+      # @param keys [String] by which +sql+ refers to the values
+      def for_each(sql, arrays, names, told_by: "pipeloader_n", keys: KEYS_NAME)
         <<~SQL
-          SELECT pipeloader_rows.*, pipeloader_keys.#{told_by}
-          FROM unnest(#{arrays}) WITH ORDINALITY AS pipeloader_keys(#{names.join(", ")}, pipeloader_n),
+          SELECT pipeloader_rows.*, #{keys}.#{told_by}
+          FROM unnest(#{arrays}) WITH ORDINALITY AS #{keys}(#{names.join(", ")}, pipeloader_n),
           LATERAL (SELECT * FROM (
           #{sql}
           ) AS pipeloader_read OFFSET 0) AS pipeloader_rows
@@ -154,11 +158,12 @@ module Pipeloader
 
     # @param order [Array<Integer>] of its parameters: those that differ come first, as arrays
     def sql_for(varying, order)
+      keys = @sql.include?(KEYS_NAME) ? OUTER_KEYS_NAME : KEYS_NAME
       single = Shape.renumber(@sql) do |index|
-        varying.include?(index) ? "pipeloader_keys.pipeloader_#{index + 1}" : "$#{order.index(index) + 1}"
+        varying.include?(index) ? "#{keys}.pipeloader_#{index + 1}" : "$#{order.index(index) + 1}"
       end
       arrays = varying.each_index.map { |at| "$#{at + 1}" }.join(", ")
-      Shape.for_each(single, arrays, varying.map { |index| "pipeloader_#{index + 1}" })
+      Shape.for_each(single, arrays, varying.map { |index| "pipeloader_#{index + 1}" }, keys: keys)
     end
   end
 end
