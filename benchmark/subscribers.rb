@@ -147,8 +147,10 @@ rtts.each do |rtt|
   count = 0
   counter = ->(*, payload) { count += payload[:statements] }
   ActiveSupport::Notifications.subscribed(counter, "burst.pipeloader") { trigger(piped) }
-  puts format("RTT %.1f ms, %d subscribers: plain %.2f s (%d round trips), " \
-              "Pipeloader.multiplex %.2f s (%d round trips, %d statements): %.1f times less", rtt, subscribers, times[0].first, round_trips.assoc(false).last, times[1].first,
-              round_trips.assoc(true).last, count, times[0].first / times[1].first)
+  puts format("RTT %.1f ms, %d subscribers: plain %.2f s (%d round trips), Pipeloader.multiplex %.2f s " \
+              "(%d round trips, %d statements): %.1f times less",
+              rtt, subscribers, times[0].first, round_trips.assoc(false).last, times[1].first,
+              round_trips.assoc(true).last, count,
+              times[0].first / times[1].first)
 end
 proxy.stop
