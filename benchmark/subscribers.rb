@@ -36,7 +36,9 @@ end
 PEOPLE, COMMENTS = 200, 25
 Person.insert_all!((1..PEOPLE).map { |id| { name: "Person #{id}" } })
 Post.insert_all!((1..10).map { |id| { title: "Post #{id}", author_id: id } })
-Comment.insert_all!((1..(10 * COMMENTS)).map { |id| { body: "Comment #{id}", post_id: (id % 10) + 1, author_id: (id * 7 % PEOPLE) + 1 } })
+Comment.insert_all!((1..(10 * COMMENTS)).map do |id|
+  { body: "Comment #{id}", post_id: (id % 10) + 1, author_id: (id * 7 % PEOPLE) + 1 }
+end)
 ActiveRecord::Base.connection.execute("ANALYZE")
 
 module Types
@@ -145,8 +147,10 @@ rtts.each do |rtt|
   count = 0
   counter = ->(*, payload) { count += payload[:statements] }
   ActiveSupport::Notifications.subscribed(counter, "burst.pipeloader") { trigger(piped) }
-  puts format("RTT %.1f ms, %d subscribers: plain %.2f s (%d round trips), Pipeloader.multiplex %.2f s (%d round trips, %d statements): " \
-              "%.1f times less", rtt, subscribers, times[0].first, round_trips.assoc(false).last, times[1].first,
-              round_trips.assoc(true).last, count, times[0].first / times[1].first)
+  puts format("RTT %.1f ms, %d subscribers: plain %.2f s (%d round trips), Pipeloader.multiplex %.2f s " \
+              "(%d round trips, %d statements): %.1f times less",
+              rtt, subscribers, times[0].first, round_trips.assoc(false).last, times[1].first,
+              round_trips.assoc(true).last, count,
+              times[0].first / times[1].first)
 end
 proxy.stop

