@@ -147,7 +147,7 @@ class MultiplexTest < PlanTest
 
   def told(schema)
     error = begin
-      Pipeloader.uncoalesced { yield }
+      yield
       nil
     rescue StandardError, ScriptError => e
       [:raised, e.class, e.message]
