@@ -42,12 +42,14 @@ module Pipeloader
     #   asked for it, and asked again. See docs/network.md
     # @param settings [#call, nil] gets a query's context, and returns which of PostgreSQL's settings its reads and writes have: a
     #   Hash{String => String, Numeric, Time, nil}, see docs/network.md
+    # @param snapshot [Boolean] whether all that a query reads from a PostgreSQL database is one snapshot: read in one read-only
+    #   transaction, whose end takes a round trip; see docs/network.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,
-    #    ?settings: untyped) -> void
+    #    ?settings: untyped, ?snapshot: bool) -> void
     def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
-            forecast: true, trips: :auto, rest: true, lanes: 1, settings: nil)
+            forecast: true, trips: :auto, rest: true, lanes: 1, settings: nil, snapshot: false)
       unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
         raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
       end
@@ -60,10 +62,11 @@ module Pipeloader
       Patches.install_lanes if Lanes.of(lanes)
       Patches::Locks.install
       Patches.install_settings if settings
+      Patches.install_snapshot if snapshot
       Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
-      rest &&= settings.nil?
-      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest:, lanes:, settings: }
+      rest &&= settings.nil? && !snapshot
+      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest:, lanes:, settings:, snapshot: }
       schema.pipeloader_field_exact = field_exact
       schema.pipeloader_compiles = compile
     end
@@ -149,7 +152,7 @@ module Pipeloader
     attr_accessor :pipeloader_sourced
 
     # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true, lanes: 1,
-    #   settings: nil}: its own, or its superclass's
+    #   settings: nil, snapshot: false}: its own, or its superclass's
     def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
 
     # {[type, field, model] => Footprint}

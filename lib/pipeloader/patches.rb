@@ -107,10 +107,23 @@ module Pipeloader
         return if @settings
 
         @settings = true
+        install_snapshot # behind it
         when_loaded(:active_record_postgresqladapter) do
           require "pipeloader/patches/postgresql_settings"
           prepend(PostgreSQLSettings)
           SelfTest.run_on_settings(self)
+        end
+      end
+
+      # When a schema first asks for a snapshot.
+      def install_snapshot
+        return if @snapshot
+
+        @snapshot = true
+        when_loaded(:active_record_postgresqladapter) do
+          require "pipeloader/patches/postgresql_snapshot"
+          prepend(PostgreSQLSnapshot)
+          SelfTest.run_on_snapshot(self)
         end
       end
 

@@ -19,6 +19,9 @@ module Pipeloader
   # writes, before anything is sent.
   class SettingsError < Error; end
 
+  # What a query asks for can't be of its snapshot, see docs/network.md. Raised by its reads, and whatever else it sends.
+  class SnapshotError < Error; end
+
   # A value that a Plan has no place for: a null where the field has none, a number out of range. Never leaves.
   class DoesNotFit < Error # :nodoc:
     # @param error [StandardError] that was raised where a value was made

@@ -17,6 +17,14 @@ module Pipeloader
         all.size > 1 ? all.find { |it| Exception === it } || SettingsError.new(DIFFER) : all.first
       end
 
+      # True if they read one snapshot: as `use Pipeloader, snapshot:` says, and where none of them is there to write.
+      #
+      # @param queries [Array<GraphQL::Query, GraphQL::Query::Partial>]
+      def snapshot?(queries)
+        queries.any? { |query| option(query.schema, :snapshot) } &&
+          queries.all? { |query| (GraphQL::Query === query ? query : query.query).query? }
+      end
+
       # @param settings [Settings, Exception, nil] as #of returns it
       # @return [Settings, nil]
       def known!(settings) = Exception === settings ? raise(settings.dup) : settings
@@ -36,13 +44,13 @@ module Pipeloader
 
       private
 
-      def set?(queries) = queries.any? { |query| callable(query.schema) }
+      def set?(queries) = queries.any? { |query| option(query.schema, :settings) }
 
-      def callable(schema) = (schema.pipeloader_options[:settings] if schema.respond_to?(:pipeloader_options))
+      def option(schema, name) = (schema.pipeloader_options[name] if schema.respond_to?(:pipeloader_options))
 
       # Once for each query. What the callable itself reads has none.
       def asked(query)
-        callable = callable(query.schema) or return
+        callable = option(query.schema, :settings) or return
         kept = query.context.namespace(:pipeloader_settings)
         kept.fetch(:settings) do
           kept[:settings] = nil

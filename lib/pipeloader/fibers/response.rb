@@ -17,14 +17,15 @@ module Pipeloader
 
         response = new(lanes)
         begin
-          response.on_thread { yield(response).tap { response.read_ahead&.over(response) } }
+          response.on_thread { yield(response).tap { response.over } }
         ensure
           # None of this waits, and none of it may be left undone.
           Thread.handle_interrupt(Object => :never) { response.close }
         end
       end
 
-      # The one with Settings that is built on this thread; nil if fibers are worlds of their own (IsolatedExecutionState).
+      # The one that is built on this thread, if it surrounds what it sends; nil if fibers are worlds of their own
+      # (IsolatedExecutionState).
       #
       #: () -> Response?
       def of_thread
@@ -70,13 +71,14 @@ module Pipeloader
 
     def initialize(lanes)
       Response.preparation&.call
-      @lanes = lanes
       # ActiveRecord would give requests that take turns in one thread the same connection.
       @scheduled = !Fiber.current_scheduler.nil? && ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
       @context = ActiveSupport::IsolatedExecutionState.context
       @thread = Thread.current
       queries = Response.queries
       @settings = QuerySettings.of(queries)
+      @read_transactions = ({}.compare_by_identity if QuerySettings.snapshot?(queries)) # {pool => ReadTransaction}
+      @lanes = lanes unless @read_transactions
       @counters = Counters.of(queries)
       @several = queries.size > 1
       @one_by_one = @several && queries.grep(GraphQL::Query).any?(&:mutation?)
@@ -88,7 +90,7 @@ module Pipeloader
       @position = 0
       @trips = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
-      QuerySettings.forget_cached if settings?
+      QuerySettings.forget_cached if surrounds?
     end
 
     # What must be true of a connection while it works for this.
@@ -100,12 +102,33 @@ module Pipeloader
     # True if there is something, or it isn't known.
     def settings? = !@settings.nil?
 
+    # True if what it sends to PostgreSQL isn't just what ActiveRecord would.
+    def surrounds? = settings? || !@read_transactions.nil?
+
+    # @return [ReadTransaction, nil] what it reads there is to be in; nil where that is nobody's, or the caller's
+    def read_transaction(adapter)
+      return unless @read_transactions && meet(adapter).zero?
+
+      transaction = @read_transactions[adapter.pool] ||= ReadTransaction.new
+      lease_of(adapter.pool).keep(adapter)
+      transaction.on(adapter)
+    end
+
+    # It has all that it asked for.
+    def over
+      @read_ahead&.over(self)
+      return unless @read_transactions
+
+      @read_transactions.each_value(&:ask_end)
+      count(0, 0) if @read_transactions.each_value.select(&:await_end).any?
+    end
+
     # @param settings [Settings, Exception, nil]
     def under?(settings) = @settings.eql?(settings)
 
     # Yields where code that runs on no fiber of ours finds it, too.
     def on_thread
-      return yield unless settings?
+      return yield unless surrounds?
 
       outer = Thread.current.thread_variable_get(ON_THREAD)
       Thread.current.thread_variable_set(ON_THREAD, self)
@@ -182,7 +205,7 @@ module Pipeloader
 
     # Yields the pool's connection for +fiber+ to use.
     def holding(pool, fiber, &block)
-      (@leases[pool] ||= lease(pool)).during(fiber, self, &block)
+      lease_of(pool).during(fiber, self, &block)
     end
 
     def others_hold?(fiber) = @leases.each_value.any? { |lease| lease.others_inside?(fiber) }
@@ -194,6 +217,7 @@ module Pipeloader
     end
 
     def close
+      @read_transactions&.each_value(&:give_up)
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
@@ -206,9 +230,11 @@ module Pipeloader
     def pinned?(adapter) = adapter.pool.instance_variable_get(:@pinned_connection).equal?(adapter)
 
     # A pool that a resolver has made is first seen here.
-    def lease(pool)
-      pool.pipeloader_refuse_unsupported
-      ConnectionLease.new(pool, @leased_before.key?(pool))
+    def lease_of(pool)
+      @leases[pool] ||= begin
+        pool.pipeloader_refuse_unsupported
+        ConnectionLease.new(pool, @leased_before.key?(pool))
+      end
     end
 
     def lock(adapter)

@@ -118,7 +118,7 @@ module Pipeloader
           failure = read.failure
           raise failure if failure
 
-          pipeloader_replay(Replay.new(read, fiber.response.settings?), allow_retry, materialize_transactions, &block)
+          pipeloader_replay(Replay.new(read, fiber.response.surrounds?), allow_retry, materialize_transactions, &block)
         else
           lone = LoneRead::Connection.new if fiber&.delivery&.lone?
           return pipeloader_replay(lone, allow_retry, materialize_transactions, &block) if lone
@@ -156,6 +156,10 @@ module Pipeloader
 
       private
 
+      def pipeloader_distrust_if_broken
+        @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
+      end
+
       def pipeloader_replay(replay, allow_retry, materialize_transactions)
         pipeloader_host_with_raw_connection(
           allow_retry: allow_retry, materialize_transactions: materialize_transactions
@@ -167,10 +171,6 @@ module Pipeloader
       ensure
         # To ActiveRecord what it got is a sign of life; but the connection may have died after that read.
         pipeloader_distrust_if_broken
-      end
-
-      def pipeloader_distrust_if_broken
-        @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
       end
 
       # The rest of a read that the query cache doesn't have. ActiveRecord's own code runs for one part of a Coalesced;

@@ -24,7 +24,7 @@ module Pipeloader
         def parking = self
         def meet(_adapter) = 0
         def in_new_transaction? = true
-        def settings? = false
+        def surrounds? = false
         def without_parking = yield
         def locks = 0
         def locks=(_count); end
@@ -103,6 +103,15 @@ module Pipeloader
           check_methods(adapter_class, %i[begin_db_transaction begin_isolated_db_transaction exec_restart_db_transaction
                                           exec_rollback_db_transaction create_savepoint release_savepoint
                                           exec_rollback_to_savepoint async_enabled?])
+        end
+
+        # Called when a schema first asks for a snapshot, for the patch of the adapter.
+        #
+        #: (Class) -> void
+        def run_on_snapshot(adapter_class)
+          check_methods(adapter_class, %i[begin_db_transaction begin_isolated_db_transaction commit_db_transaction
+                                          exec_restart_db_transaction exec_rollback_db_transaction async_enabled? expire
+                                          translate_exception])
         end
 
         # Called when projection is first asked for.

@@ -47,7 +47,7 @@ module Pipeloader
       # ActiveRecord would prepare a new statement by a round trip of its own, a burst doesn't; and what a transaction or a time
       # limit ends is a burst's to tell.
       def lone?(read, fiber)
-        fiber.alone? && read.adapter.open_transactions.zero? && fiber.job&.time_limit.nil? && !fiber.response.settings? &&
+        fiber.alone? && read.adapter.open_transactions.zero? && fiber.job&.time_limit.nil? && !fiber.response.surrounds? &&
           (!read.prepared? || !read.adapter.pipeloader_session.statement_name(read.sql).nil?)
       end
 

@@ -134,7 +134,7 @@ module Pipeloader
       outside = outside_transactions?
       resendable = outside && reads.all?(&:resendable?)
       yield resendable
-    rescue ActiveRecord::ActiveRecordError, PG::Error => e
+    rescue ActiveRecord::ActiveRecordError, PG::Error, SnapshotError => e
       e.set_backtrace(e.backtrace.first([e.backtrace.size - caller.size, 0].max)) # what each read adds, is where it was asked for
       lost = outside && !resendable ? unanswered.reject(&:resendable?) : unanswered
       lost.each { |read| read.deliver(e, @level.position) }
@@ -142,8 +142,12 @@ module Pipeloader
 
     def outside_transactions? = @adapter.open_transactions.zero?
 
+    # True if a statement that fails does nothing to the others.
+    def apart?(connection) = !@snapshot.nil? || connection.transaction_status == PG::PQTRANS_IDLE
+
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
+      @snapshot = response.read_transaction(@adapter)&.then { |it| it if it.takes?(connection) }
       singly = Statements.new(@session).of(@ordered = in_order(unanswered, connection), coalesces?(connection))
       return if singly.empty?
 
@@ -158,7 +162,7 @@ module Pipeloader
     # Except in a transaction: were one for many to fail, its reads couldn't be sent singly. And a client of another encoding
     # has its parameters converted, but not those in arrays.
     def coalesces?(connection)
-      @coalesces && connection.transaction_status == PG::PQTRANS_IDLE && connection.internal_encoding == Encoding::UTF_8
+      @coalesces && apart?(connection) && connection.internal_encoding == Encoding::UTF_8
     end
 
     def coalesce(statements, connection)
@@ -184,29 +188,33 @@ module Pipeloader
     end
 
     def through_pipeline(connection, statements)
-      surround(statements, connection) if response.settings?
+      surround(statements, connection) if response.surrounds?
       clock = ServerClock.new(server_times) if response.lanes
       pipeline = Pipeline.new(connection, @session.result_sizes, @together, clock)
       begin
         pipeline.open do
           @session.distance.measure do
-            pipeline.start(statements)
+            pipeline.start(statements, !apart?(connection))
             yield if block_given?
             pipeline.finish
           end
         end
       ensure
-        close(pipeline, statements)
+        close(pipeline, statements, connection)
       end
       @held_back = statements.any? { |statement| !statement.answered? }
     end
 
     def surround(statements, connection)
-      around = response.settings.around(connection.transaction_status != PG::PQTRANS_IDLE)
-      statements.each { |statement| statement.surround(*around) }
+      set, back = response.settings&.around(!apart?(connection))
+      statements.each_with_index do |statement, index|
+        before, after = @snapshot&.around(statement, index.zero?, connection)
+        statement.surround([*before, *set], [*after, *back])
+      end
     end
 
-    def close(pipeline, statements)
+    def close(pipeline, statements, connection)
+      @snapshot&.sent(statements, connection)
       @session.cut_short = true if pipeline.cut_short? && !outside_transactions?
       register(statements)
       tally(pipeline, statements)
@@ -221,7 +229,7 @@ module Pipeloader
     # it comes: so they go in the order of a serial run. It isn't quite the one in which fibers park (a field with arguments
     # is resolved by a later job).
     def in_order(reads, connection)
-      free = connection.transaction_status == PG::PQTRANS_IDLE && reads.all?(&:pure?)
+      free = apart?(connection) && reads.all?(&:pure?)
       return reads if free || reads.any? { |read| read.job.nil? }
 
       reads.sort { |read, other| read.job.compare(other.job) }
@@ -239,7 +247,7 @@ module Pipeloader
     end
 
     def deliver(statements, connection)
-      failed = statements.find(&:failed?) if connection.transaction_status == PG::PQTRANS_INERROR
+      failed = statements.find(&:failed?) if !apart?(connection) && connection.transaction_status == PG::PQTRANS_INERROR
       response.aborted_by ||= failed.reads.first.job if failed && !failed.follow_up?
       statements.each do |statement|
         next if !statement.answered? || statement.spoiled?

@@ -34,6 +34,14 @@ module Pipeloader
 
     def others_inside?(fiber) = @inside.size > (@inside.key?(fiber) ? 1 : 0)
 
+    # Until the response ends: it has a transaction open on +connection+.
+    def keep(connection)
+      return if @leased_before || @taken == :over || !@lease.connection.equal?(connection) || @lease.sticky
+
+      @lease.sticky = true
+      @taken = :over
+    end
+
     # Called when the response ends: whoever is still inside was abandoned there.
     def release
       Thread.handle_interrupt(Object => :never) do

@@ -64,9 +64,11 @@ module Pipeloader
     end
 
     # Sends as much as is allowed to be under way, without waiting.
-    def start(statements)
+    #
+    # @param serial [Boolean] as Schedule's
+    def start(statements, serial = @connection.transaction_status != PG::PQTRANS_IDLE)
       @waiting = statements.dup
-      @schedule = Schedule.of(statements, @connection.transaction_status != PG::PQTRANS_IDLE)
+      @schedule = Schedule.of(statements, serial)
       uninterrupted do
         fill
         @connection.sync_flush
@@ -205,11 +207,11 @@ module Pipeloader
     end
 
     def send_statement(statement)
-      before, after = statement.before, statement.after
-      return if before && !sendable?(statement) { @connection.send_query_params(*before) }
+      sent = statement.before.all? { |command| sendable?(statement) { @connection.send_query_params(*command) } }
+      return unless sent
 
       sendable?(statement) { send_itself(statement) }
-      @connection.send_query_params(*after) if after
+      statement.after.each { |command| @connection.send_query_params(*command) }
     end
 
     def send_itself(statement)

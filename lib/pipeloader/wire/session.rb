@@ -85,6 +85,11 @@ module Pipeloader
     # The Response that uses the connection, if any.
     attr_accessor :response
 
+    # In which a response reads; nil if none is open.
+    #
+    #: () -> ReadTransaction?
+    attr_accessor :read_transaction
+
     # Pipeloader ended a transaction of the caller's: by a cancel request, or with the connection.
     attr_accessor :cut_short
 

@@ -66,8 +66,8 @@ module Pipeloader
     # What goes before a statement, and after it, under its Sync: each SQL with its parameters.
     #
     # @param outer [Boolean] whether a transaction is open, which then gets back what it had
-    # @return [Array(Array, Array), Array(Array)]
-    def around(outer) = outer ? [entering, leaving] : [setting]
+    # @return [Array(Array<Array>, Array<Array>)]
+    def around(outer) = outer ? [[entering], [leaving]] : [[setting], []]
 
     # In a transaction that has just begun.
     #

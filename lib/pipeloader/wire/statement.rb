@@ -58,7 +58,8 @@ module Pipeloader
       @preparer = preparer
       @reads = [read]
       @messages = prepare ? PREPARED_ROWS : ROWS
-      @next = 0
+      @next = @set = 0
+      @before = @after = NONE
     end
 
     def prepare? = @prepare
@@ -128,18 +129,21 @@ module Pipeloader
       @reads << read
     end
 
-    # SQL and parameters of what goes before it and after it, under its Sync; nil for nothing. See Settings.
+    # What goes before it and after it, under its Sync: each SQL with its parameters. See Settings, ReadTransaction.
     attr_reader :before, :after
 
-    #: (Array, ?Array?) -> void
-    def surround(before, after = nil)
+    #: (Array[Array], Array[Array]) -> void
+    def surround(before, after)
       @before = before
       @after = after
-      @messages = [:setting, *@messages, *(:setting if after)]
+      @messages = [*before.map { :setting }, *@messages, *after.map { :setting }]
     end
 
-    # True if what goes before it has failed.
-    def unset? = !!@unset
+    # How much of what goes before it has succeeded.
+    attr_reader :set
+
+    # True if any of that has failed.
+    def unset? = @set < before.size
 
     # True if the next answer is its rows.
     def rows_next? = awaited == :rows
@@ -161,7 +165,7 @@ module Pipeloader
       return if result.result_status == PG::PGRES_PIPELINE_ABORTED || half_sent?
 
       failed = result.result_status == PG::PGRES_FATAL_ERROR
-      @unset = failed if message == :setting && @next == 1
+      @set = @next if message == :setting && !failed && @next <= @before.size
       @prepared = !failed if message == :preparation
       @result = result if message == :rows || (failed && @result.nil?)
       @description = describing(result) if message == :description && !failed
@@ -265,7 +269,7 @@ module Pipeloader
         param = param[:value] if param.is_a?(Hash)
         param.is_a?(String) ? param.bytesize : 8
       end
-      @before ? bytes + [@before, *@after].flatten.sum(&:bytesize) : bytes
+      bytes + [@before, @after].flatten.sum(&:bytesize)
     end
 
     def row_count = @result&.ntuples
@@ -288,7 +292,7 @@ module Pipeloader
     end
 
     # Only what is around it.
-    def half_sent? = refused? && !@after.nil?
+    def half_sent? = refused? && @after.any?
 
     def tuples_next? = awaited == :rows || awaited == :setting || half_sent?
 

@@ -1,0 +1,97 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, in front of Patches::PostgreSQLReads and behind
+    #   Patches::PostgreSQLSettings, once a schema asks for either
+    # Since:: ActiveRecord 7.2
+    # Why no public seam does it:: what a response sends besides its bursts belongs into its ReadTransaction, too. ActiveRecord
+    #   doesn't know of that: its own transactions are a part of it.
+    # Falls through when:: the current thread builds no response that has one; or has the caller's transaction.
+    #
+    # Limits: a thread that a resolver starts reads for itself; so does a fiber of a resolver's own where fibers are isolated.
+    module PostgreSQLSnapshot
+      CANT_WRITE = "A query can't write where its schema has `use Pipeloader, snapshot: true`: write in a mutation, or from a " \
+                   "thread or a job, which have connections of their own"
+      BY_HAND = "A transaction that is begun or ended by hand would end the snapshot of `use Pipeloader, snapshot: true`: " \
+                "use `transaction { … }`"
+      ISOLATION = "The snapshot of `use Pipeloader, snapshot: true` is REPEATABLE READ: a query can have no other isolation"
+      SET = "What is set in a transaction ends with it under `use Pipeloader, snapshot: true`: use `SET LOCAL`, or SET before it"
+      private_constant :CANT_WRITE, :BY_HAND, :ISOLATION, :SET
+
+      def with_raw_connection(allow_retry: false, materialize_transactions: true)
+        snapshot = pipeloader_unread_snapshot if materialize_transactions
+        return super unless snapshot
+
+        super { |connection| snapshot.within(connection) { yield connection } }
+      end
+
+      def begin_db_transaction(...) = pipeloader_begin_in_snapshot || super
+
+      def begin_isolated_db_transaction(isolation, ...)
+        raise SnapshotError, ISOLATION if isolation != :repeatable_read && pipeloader_snapshot
+
+        pipeloader_begin_in_snapshot || super
+      end
+
+      def commit_db_transaction(...) = pipeloader_control_in_snapshot(:end_own) || super
+      def exec_rollback_db_transaction(...) = pipeloader_control_in_snapshot(:end_own) || super
+      def exec_restart_db_transaction(...) = pipeloader_control_in_snapshot(:restart_own) || super
+
+      # Else the query would go to another connection, from another thread.
+      def async_enabled? = super && pipeloader_snapshot.nil?
+
+      # It goes back to its pool, or is taken from somebody.
+      def expire(...)
+        pipeloader_session.read_transaction&.give_up
+        super
+      end
+
+      def pipeloader_leave_snapshot
+        pipeloader_session.read_transaction = nil
+        pipeloader_distrust_if_broken
+      end
+
+      private
+
+      # @return [ReadTransaction, nil] that what is sent from here belongs into
+      def pipeloader_snapshot
+        return if pipeloader_session.aside?
+
+        (ResolverFiber.current&.response || Response.of_thread)&.read_transaction(self)
+      end
+
+      # @return [ReadTransaction, nil] that the next statement isn't brought into by a burst
+      def pipeloader_unread_snapshot
+        pipeloader_snapshot unless pipeloader_session.sending? || ResolverFiber.current&.delivery&.untaken?
+      end
+
+      def pipeloader_begin_in_snapshot
+        snapshot = pipeloader_snapshot
+        pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| snapshot.begin_own(it) } if snapshot
+      end
+
+      def pipeloader_control_in_snapshot(change)
+        snapshot = pipeloader_snapshot
+        return unless snapshot&.own?
+
+        pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| snapshot.public_send(change, it) }
+        true
+      end
+
+      def pipeloader_stay_if_set(sql)
+        if (snapshot = pipeloader_snapshot)
+          raise SnapshotError, BY_HAND if SQLText.controls_transactions?(sql)
+          raise SnapshotError, SET if SQLText.effect_on_session(sql) == :changes && snapshot.sets_end?(self)
+        end
+        super
+      end
+
+      def translate_exception(exception, message:, sql:, binds:)
+        refused = PG::ReadOnlySqlTransaction === exception && pipeloader_session.read_transaction
+        message = "#{message.rstrip}\n#{CANT_WRITE}" if refused
+        super
+      end
+    end
+  end
+end

@@ -1,0 +1,494 @@
+# frozen_string_literal: true
+
+require_relative "wire_case"
+
+# `use Pipeloader, snapshot:`: what a query reads is of one moment, and else as it was.
+class SnapshotTest < WireCase
+  Gated = WireCase::Gated
+
+  class Account < WireCase::Gated
+    self.table_name = "snapshot_accounts"
+    belongs_to :peer, class_name: "SnapshotTest::Account"
+    has_many :entries, -> { order(:id) }, class_name: "SnapshotTest::Entry"
+  end
+
+  class Entry < WireCase::Gated
+    self.table_name = "snapshot_entries"
+    belongs_to :account, class_name: "SnapshotTest::Account", inverse_of: :entries
+  end
+
+  ACCOUNTS = 6
+  EACH = 100
+
+  # Everything that tests write is undone by this.
+  ROWS = <<~SQL
+    CREATE TABLE IF NOT EXISTS snapshot_accounts (id int PRIMARY KEY, peer_id int, balance int);
+    CREATE TABLE IF NOT EXISTS snapshot_entries (id int PRIMARY KEY, account_id int, amount int);
+    TRUNCATE snapshot_accounts, snapshot_entries;
+    INSERT INTO snapshot_accounts SELECT n, n % #{ACCOUNTS} + 1, #{EACH} FROM generate_series(1, #{ACCOUNTS}) AS n;
+    INSERT INTO snapshot_entries SELECT n, n % #{ACCOUNTS} + 1, n FROM generate_series(1, 20) AS n;
+  SQL
+
+  class EntryType < GraphQL::Schema::Object
+    graphql_name "Entry"
+    field :id, Integer
+    field :amount, Integer
+  end
+
+  class AccountType < GraphQL::Schema::Object
+    graphql_name "Account"
+    field :id, Integer
+    field :balance, Integer
+    field :peer, AccountType
+    field :entries, [EntryType]
+    field :entries_count, Integer
+    field :last_amount, Integer
+    field :behind, Integer
+    field :failing, Integer
+    field :loaded, Integer
+
+    def entries_count = object.entries.count
+    def last_amount = object.entries.reorder(id: :desc).first&.amount
+    # One that is opaque, of another level, and of now.
+    def behind = Account.where(id: object.peer_id).pick(:balance)
+    def failing = Account.where("1 / (id - 2) < 9").find(object.id).balance
+    def loaded = dataloader.with(BySource).load(object.peer_id)
+  end
+
+  class BySource < GraphQL::Dataloader::Source
+    def fetch(ids) = Account.where(id: ids).index_by(&:id).values_at(*ids).map { |account| account&.balance }
+  end
+
+  class Query < GraphQL::Schema::Object
+    field :accounts, [AccountType]
+    field :account, AccountType do
+      argument :id, Integer
+    end
+    field :total, Integer
+    field :run, String do
+      argument :index, Integer, required: false
+    end
+
+    def accounts = Account.order(:id)
+    def account(id:) = Account.find_by(id: id)
+    def total = Account.sum(:balance)
+    def run(index: 0) = context[:run].call(index).inspect
+  end
+
+  class Mutation < GraphQL::Schema::Object
+    field :change, String
+
+    def change = context[:run].call(0).inspect
+  end
+
+  def self.schema(options)
+    Class.new(GraphQL::Schema) do
+      query(Query)
+      mutation(Mutation)
+      use(GraphQL::Dataloader)
+      use(Pipeloader, **options) if options
+      validate_timeout(nil)
+      rescue_from(ActiveRecord::StatementInvalid, Pipeloader::Error) { |error| raise GraphQL::ExecutionError, error.message }
+    end
+  end
+
+  PLAIN = schema(nil)
+  WITHOUT = schema({})
+  PIPED = schema({ snapshot: true })
+
+  QUERIES = [
+    "{ accounts { id balance peer { balance } entries { id amount } entriesCount lastAmount behind loaded } total }",
+    "{ accounts { behind lastAmount } a: total b: total account(id: 3) { behind } none: account(id: 99) { id } }",
+    "{ a: account(id: 1) { peer { peer { entries { amount } } } } b: account(id: 2) { balance entriesCount } total }",
+    "{ accounts { id failing } total account(id: 1) { failing balance } }",
+    "{ total }", "{ run }", "{ __typename }"
+  ].freeze
+
+  def setup
+    super
+    connect_gated(min_messages: "error", pool: 3, checkout_timeout: 60)
+    side.exec(ROWS)
+    Gated.with_connection { [Account, Entry].each(&:columns) }
+  end
+
+  def teardown
+    release
+    assert_pool_sound(Gated.connection_pool)
+    Gated.connection_pool.connections.each { |it| assert_nil it.pipeloader_session.read_transaction }
+  ensure
+    super
+  end
+
+  # -- one moment ------------------------------------------------------------------------------------------------------
+
+  # Between two levels, and between two fields, somebody moves money.
+  def test_what_is_read_is_of_one_moment
+    assert_equal [ACCOUNTS * EACH], sums(PIPED).uniq
+    refute_equal [ACCOUNTS * EACH], sums(WITHOUT).uniq
+  end
+
+  [{ coalesce: false }, { compile: false }, { forecast: false }, { trips: :one }, { field_exact: true }, { fiber_limit: 5 }, { lanes: 4 }].each do |options|
+    define_method(:"test_one_moment_with_#{options.keys.first}") do
+      schema = SnapshotTest.schema({ snapshot: true, **options })
+      3.times { assert_equal [ACCOUNTS * EACH], sums(schema).uniq }
+      assert_queries_alike(schema)
+    end
+  end
+
+  WAYS = {
+    parked: -> { Account.sum(:balance) },
+    without_parking: -> { Pipeloader.without_parking { Account.sum(:balance) } },
+    enumerator: -> { Enumerator.new { |them| them << Account.sum(:balance) }.next },
+    transaction: -> { Account.transaction { Account.sum(:balance) } },
+    isolated: -> { Account.transaction(isolation: :repeatable_read) { Account.sum(:balance) } },
+    nested: -> { Account.transaction { Account.transaction(requires_new: true) { Account.sum(:balance) } } },
+    execute: -> { Account.with_connection { |it| it.execute("SELECT sum(balance) FROM snapshot_accounts").getvalue(0, 0).to_i } },
+    query_value: -> { Account.with_connection { |it| it.query_value("SELECT sum(balance) FROM snapshot_accounts").to_i } },
+    raw: -> { Account.with_connection { |it| it.raw_connection.exec("SELECT sum(balance) FROM snapshot_accounts").getvalue(0, 0).to_i } },
+    async: -> { Account.async_sum(:balance).value },
+    load_async: -> { Account.all.load_async.sum(&:balance) },
+    batches: -> { Account.find_each(batch_size: 2).sum(&:balance) },
+    uncached: -> { Account.uncached { Account.sum(:balance) } }
+  }.freeze
+
+  # Whichever comes first begins it, and whichever comes second is in it.
+  WAYS.each do |name, way|
+    define_method(:"test_by_#{name}") do
+      WAYS.drop_while { |it, _| it != name }.each do |_, other|
+        [[way, other], [other, way]].uniq.each do |pair|
+          reset
+          found = ran(pair.size) { |index| pair[index].call.tap { spend } }
+          assert_equal Array.new(2, (ACCOUNTS * EACH).to_s), found, name
+        end
+      end
+    end
+  end
+
+  def test_while_somebody_writes_all_the_time
+    enough = false
+    writer = in_thread { (move(1, 3, :writer) || spend) until enough }
+    singly = SnapshotTest.schema({ snapshot: true, coalesce: false })
+    rounds(60).times { [PIPED, singly].each { |schema| assert_equal 1, sums(schema, -> {}, from: nil).uniq.size } }
+  ensure
+    enough = true
+    writer.value
+  end
+
+  # What the request has read before is of another moment.
+  def test_the_query_cache
+    Gated.cache do
+      Account.sum(:balance)
+      spend
+      assert_equal (ACCOUNTS * EACH) - 1, PIPED.execute("{ total }").to_h.dig("data", "total")
+      assert_equal %w[599 599], ran(2) { |_| Account.sum(:balance).tap { spend } }
+    end
+  end
+
+  def test_a_multiplex_and_a_query_in_a_query
+    run = ->(_) { Account.sum(:balance).tap { spend } }
+    answers = PIPED.multiplex(Array.new(2) { { query: "{ a: run b: run }", context: { run: run } } }).map { |it| it.to_h["data"].values }
+    assert_equal [%w[600 600]] * 2, answers
+    fill
+    inner = ->(_) { [Account.sum(:balance), spend, WITHOUT.execute("{ total }").to_h.dig("data", "total")] }
+    assert_equal "[600, nil, 600]", PIPED.execute("{ run }", context: { run: inner }).to_h.dig("data", "run")
+  end
+
+  # -- the same answers ------------------------------------------------------------------------------------------------
+
+  def test_queries_are_answered_alike = assert_queries_alike(PIPED)
+
+  def test_unprepared
+    connect_gated(min_messages: "error", pool: 3, prepared_statements: false)
+    assert_queries_alike(PIPED)
+    assert_equal [ACCOUNTS * EACH], sums(PIPED).uniq
+  end
+
+  # What goes to the server outside of a pipeline.
+  module Told
+    singleton_class.attr_accessor :sql
+    def async_exec(sql, ...) = Told.sql&.push(sql) && super
+    def send_query(sql, ...) = Told.sql&.push(sql) && super
+    Told.sql = []
+    PG::Connection.prepend(self)
+  end
+
+  # As many as without, and one for COMMIT.
+  def test_round_trips
+    QUERIES.first(3).push("{ total }").each do |query|
+      [WITHOUT, PIPED].each { |schema| 2.times { answer(schema, query) } }
+      count = WireCounter.trips { answer(WITHOUT, query) }.size
+      assert_equal(["COMMIT"], told { assert_round_trips(count) { answer(PIPED, query) } })
+      bursts = [WITHOUT, PIPED].map { |schema| schema.execute(query).context.namespace(:pipeloader)[:bursts] }
+      assert_equal bursts.first + 1, bursts.last
+    end
+    assert_empty(told { assert_round_trips(0) { answer(PIPED, "{ __typename }") } })
+  end
+
+  # A round trip more where ActiveRecord's way comes first, and where a level's last read has failed.
+  def test_round_trips_by_other_ways
+    begin_and_end = ["BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY;SAVEPOINT pipeloader_read", "SELECT 1", "COMMIT"]
+    assert_equal(begin_and_end, told { ran(1) { Account.with_connection { |it| it.execute("SELECT 1") } } })
+    assert_equal(["ROLLBACK TO SAVEPOINT pipeloader_read", "COMMIT"], told { ran(1) { FAILS[:parked].call } })
+    assert_equal(["COMMIT"], told { ran(2) { |index| index.zero? ? FAILS[:parked].call : Account.count } })
+  end
+
+  def test_trees_come_in_one_trip
+    schema = SnapshotTest.schema({ snapshot: true, trips: :one })
+    query = "{ accounts { balance peer { balance entries { amount } } } }"
+    3.times { assert_equal answer(PLAIN, query), answer(schema, query) }
+    assert_round_trips(1) { answer(schema, query) }
+  end
+
+  def test_never_rests
+    refute PIPED.pipeloader_options[:rest]
+  end
+
+  # -- failures --------------------------------------------------------------------------------------------------------
+
+  FAILS = {
+    parked: -> { Account.where("1 / (id - id) = 1").to_a },
+    without_parking: -> { Pipeloader.without_parking { Account.where("1 / (id - id) = 1").to_a } },
+    execute: -> { Account.with_connection { |it| it.execute("SELECT 1 / 0") } },
+    transaction: -> { Account.transaction { Account.where("1 / (id - id) = 1").to_a } },
+    savepoint: -> { Account.transaction { Account.transaction(requires_new: true) { Account.where("1 / (id - id) = 1").to_a } } },
+    unknown: -> { Account.where("unknown_column = 1").to_a }
+  }.freeze
+
+  # One failing read fails its own field; the others are of one moment.
+  FAILS.each do |name, fails|
+    define_method(:"test_a_read_that_fails_#{name}") do
+      4.times do |place|
+        fill
+        found = ran(4) do |index|
+          next fails.call if index == place
+
+          [Account.sum(:balance), spend, Account.sum(:balance)].compact
+        end
+        assert_equal %w[[600,\ 600]] * 3, found.values_at(*(0..3).to_a - [place])
+        assert_match(/division by zero|unknown_column/, found[place])
+      end
+    end
+  end
+
+  WRITES = {
+    update_all: -> { Account.update_all(balance: 0) }, save: -> { Account.first.update!(balance: 1) }, create: -> { Account.create!(id: 77) },
+    execute: -> { Account.with_connection { |it| it.execute("DELETE FROM snapshot_accounts") } },
+    transaction: -> { Account.transaction { Account.find(1).update!(balance: 2) } },
+    lock: -> { Account.lock.find(1) }, nextval: -> { Account.with_connection { |it| it.select_value("SELECT nextval('posts_id_seq')") } }
+  }.freeze
+
+  # The others are in the same snapshot still.
+  def test_writes_are_refused
+    WRITES.each do |name, write|
+      fill
+      found = ran(3) { |index| index == 1 ? write.call : [Account.sum(:balance), spend, Account.sum(:balance)].compact }
+      assert_equal ["[600, 600]"] * 2, found.values_at(0, 2), name
+      assert_match(/read-only transaction\nA query can't write .* in a mutation/, found[1], name)
+    end
+  end
+
+  def test_mutations_have_none
+    written = PIPED.execute("mutation { change }", context: { run: ->(_) { [Account.where(id: 1).update_all(balance: 7), Account.find(1).balance] } })
+    assert_equal "[1, 7]", written.to_h.dig("data", "change")
+    queries = [{ query: "{ total }" }, { query: "mutation { change }", context: { run: ->(_) { Account.where(id: 1).update_all(balance: 8) } } }, { query: "{ total }" }]
+    expected, found = [PLAIN, PIPED].map { |schema| reset && schema.multiplex(queries).map(&:to_h) }
+    assert_equal expected, found
+    assert_includes found.map { |it| it.dig("data", "change") }, "1"
+  end
+
+  def test_by_hand_and_other_isolation
+    { "BEGIN" => /by hand/, "COMMIT" => /by hand/, "ROLLBACK" => /by hand/ }.each do |sql, message|
+      assert_match(message, ran(1) { Account.with_connection { |it| it.execute(sql) } }.first)
+    end
+    assert_match(/no other isolation/, ran(1) { Account.transaction(isolation: :serializable) { Account.count } }.first)
+  end
+
+  # -- what a resolver sets --------------------------------------------------------------------------------------------
+
+  VALUE = "SELECT current_setting('app.x', true)"
+
+  # As without.
+  def test_what_is_set_for_the_session_stays
+    sets = ["SET app.x = 'a'", "SELECT set_config('app.x', 'a', false)"].map { |sql| -> { Account.with_connection { |it| it.execute(sql) } } }
+    sets << -> { Account.with_connection { |it| it.select_value("SELECT set_config('app.x', 'a', false)") } }
+    sets.each do |set|
+      FAILS.each_value do |fails|
+        found = ran(2) do |index|
+          next Account.sum(:balance) if index.zero?
+
+          set.call
+          2.times { fails.call rescue nil }
+          [setting, Account.count, setting]
+        end
+        assert_equal ["600", %(["a", 6, "a"])], found
+        assert_equal "a", setting
+        Gated.with_connection { |it| it.execute("RESET app.x") }
+      end
+    end
+  end
+
+  def test_what_is_set_in_a_transaction
+    found = ran(2) do |index|
+      next Account.sum(:balance) if index.zero?
+
+      inner = Account.transaction { Account.with_connection { |it| it.execute("SET LOCAL app.x = 'b'") } && setting }
+      [inner, setting.to_s]
+    end
+    assert_equal %(["b", ""]), found[1]
+    assert_match(/use `SET LOCAL`/, ran(1) { Account.transaction { Account.with_connection { |it| it.execute("SET app.x = 'b'") } } }.first)
+  end
+
+  def test_with_settings
+    schema = SnapshotTest.schema({ snapshot: true, settings: ->(context) { { "app.x" => context[:x] } } })
+    run = lambda do |index|
+      next Account.where("1 / (id - id) = 1").to_a if index == 1
+
+      found = [Account.sum(:balance), setting]
+      spend
+      [*found, Account.sum(:balance), setting, Account.transaction { setting }, Account.with_connection { |it| it.query_value(VALUE) }, Account.sum(:balance)]
+    end
+    3.times do
+      fill
+      found = ran(3, schema: schema, x: "mine", &run)
+      assert_equal [%([600, "mine", 600, "mine", "mine", "mine", 600])] * 2, found.values_at(0, 2)
+      assert_equal "", setting.to_s
+    end
+    2.times { answer(schema, "{ total accounts { behind } }", x: "a") }
+    assert_round_trips(2) { answer(schema, "{ total accounts { behind } }", x: "a") }
+  end
+
+  # -- the caller's ----------------------------------------------------------------------------------------------------
+
+  def test_in_the_callers_transaction
+    Gated.transaction do
+      Account.where(id: 1).update_all(balance: 50)
+      assert_equal "[550, 1, 549]", ran(1) { [Account.sum(:balance), Account.where(id: 1).update_all(balance: 49), Account.sum(:balance)] }.first
+      raise ActiveRecord::Rollback
+    end
+    assert_equal 600, Account.sum(:balance)
+  end
+
+  def test_a_connection_that_was_leased_before_stays_so
+    kept = Gated.lease_connection
+    assert_equal %w[600 600], ran(2) { Account.sum(:balance).tap { spend } }
+    assert_same kept, Gated.lease_connection
+    assert_equal PG::PQTRANS_IDLE, raw(kept).transaction_status
+  end
+
+  def test_a_connection_that_a_resolver_gives_back
+    [-> { Gated.connection_pool.release_connection }, -> { Gated.with_connection(&:disconnect!) }, -> { Gated.with_connection(&:reset!) }].each do |how|
+      found = ran(3) do |index|
+        next Account.count && how.call if index == 1
+
+        [Account.sum(:balance), Account.sum(:balance).tap { spend }].uniq
+      end
+      assert(found.values_at(0, 2).all? { |it| it.match?(/\A\[600\]\z|The snapshot .* is gone/) }, found.inspect)
+      assert_match(/is gone/, found.join)
+      fill
+      release
+      assert_pool_sound(Gated.connection_pool)
+    end
+  end
+
+  # -- faults ----------------------------------------------------------------------------------------------------------
+
+  def test_a_connection_that_breaks_before_it_is_used
+    Gated.with_connection { |it| terminate(raw(it).backend_pid) }
+    assert_equal %w[600 600], ran(2) { Account.sum(:balance).tap { spend } }
+  end
+
+  # Nobody reads in another one.
+  def test_a_connection_that_breaks_in_the_middle
+    found = ran(1) do
+      sum = Account.sum(:balance)
+      terminate(Account.with_connection { |it| raw(it).backend_pid })
+      again = begin
+        Account.sum(:balance)
+      rescue StandardError => e
+        e.class.name
+      end
+      last = begin
+        Account.sum(:balance)
+      rescue Pipeloader::SnapshotError => e
+        e.message
+      end
+      [sum, again, last]
+    end
+    assert_match(/\A\[600, "(ActiveRecord::(ConnectionFailed|ConnectionNotEstablished|StatementInvalid)|Pipeloader::SnapshotError)", "The snapshot .* is gone/, found.first)
+    assert_equal %w[600 600], ran(2) { Account.sum(:balance) }
+  end
+
+  def test_an_error_that_leaves_the_response
+    schema = Class.new(PIPED)
+    error = assert_raises(RuntimeError) { schema.execute("{ total run }", context: { run: ->(_) { Account.count && raise("left") } }) }
+    assert_match(/left/, error.message)
+    assert_equal PG::CONNECTION_OK, raw(Gated.connection_pool.connections.first).status
+  end
+
+  def test_forgotten_names
+    ran(2) { Account.find(1).balance }
+    found = ran(3) do |index|
+      Account.with_connection { |it| it.execute("DEALLOCATE ALL") } if index == 1
+      [Account.find(1).balance, Account.find_by(id: 2).balance]
+    end
+    assert_equal ["[100, 100]"] * 3, found
+  end
+
+  private
+
+  def told
+    Told.sql.clear
+    yield
+    Told.sql.dup
+  end
+
+  def fill = side.exec(ROWS)
+  def reset = side.exec("UPDATE snapshot_accounts SET balance = #{EACH}")
+  def setting = Account.with_connection { |it| it.select_value(VALUE) }
+
+  # Somebody else writes.
+  def spend = side(:writer).exec("UPDATE snapshot_accounts SET balance = balance - 1 WHERE id = 1").clear
+
+  def move(from, to, name = :mover)
+    side(name).exec(<<~SQL).clear
+      UPDATE snapshot_accounts SET balance = balance + CASE id WHEN #{from} THEN -1 ELSE 1 END WHERE id IN (#{from}, #{to}) AND #{from} <> #{to}
+    SQL
+  end
+
+  def answer(schema, query, **context)
+    schema.execute(query, context: { run: ->(_) { Account.count }, **context }).to_h
+  ensure
+    release
+  end
+
+  def assert_queries_alike(schema)
+    3.times { QUERIES.each { |query| assert_equal JSON.generate(answer(PLAIN, query)), JSON.generate(answer(schema, query)), query } }
+  end
+
+  # What each of several fields, on several levels, holds for the sum; in between somebody else writes.
+  #
+  # @param writes [Proc] what a field does when it has read
+  def sums(schema, writes = -> { move(1, 3) || spend }, from: EACH)
+    reset if from
+    run = ->(_) { Account.sum(:balance).tap { writes.call } }
+    each = (1..ACCOUNTS).map { |id| "n#{id}: account(id: #{id}) { balance }" }.join(" ")
+    found = schema.execute("{ a: run b: run total accounts { balance peer { balance } behind loaded } #{each} }", context: { run: run }).to_h
+    raise found.inspect if found["errors"]
+
+    data = found["data"]
+    lists = data["accounts"].map { |it| [it["balance"], it.dig("peer", "balance"), it["behind"], it["loaded"]] }.transpose
+    singly = (1..ACCOUNTS).map { |id| data["n#{id}"]["balance"] }
+    [*data.values_at("a", "b").map(&:to_i), data["total"], *[*lists, singly].map(&:sum)]
+  ensure
+    release
+  end
+
+  # @return [Array<String>] what +count+ fields say, or their errors
+  def ran(count, schema: PIPED, **context, &block)
+    found = schema.execute("{ #{Array.new(count) { |index| "f#{index}: run(index: #{index})" }.join(" ")} }", context: { run: block, **context }).to_h
+    messages = found["errors"].to_a.to_h { |error| [error["path"].first, error["message"]] }
+    Array.new(count) { |index| found.dig("data", "f#{index}") || messages["f#{index}"] }
+  ensure
+    release
+  end
+end
