@@ -377,6 +377,13 @@ class MultiplexTest < PlanTest
     assert_equal(viewers(6).map { |it| it[:viewer].to_s }, log.first(6).map { |_, _, result| result.dig("data", "changed", "setting") })
   end
 
+  def test_snapshots_are_each_ones_own
+    query = type("Query") { field :isolation, String; def isolation = Post.connection.select_value("SHOW transaction_isolation") }
+    schema = Class.new(GraphQL::Schema) { query(query); use(Pipeloader, snapshot: true) }
+    levels = Pipeloader.multiplex([1, 2, 3]) { |_| schema.execute("{ isolation }").to_h.dig("data", "isolation") }
+    assert_equal ["repeatable read"] * 3, levels
+  end
+
   # When the connection knows what to send for many.
   def test_a_thousand_take_ten_statements
     _, schema = stores

@@ -28,17 +28,18 @@ module Pipeloader
       def around(schema, &)
         branch = ResolverFiber.current&.branch or return yield
 
-        schema.pipeloader_options[:settings] ? branch.alone(&) : branch.in_turn(&).value
+        # What belongs to a response belongs to one query there.
+        schema.pipeloader_options.values_at(:settings, :snapshot).any? ? branch.alone(&) : branch.in_turn(&).value
       end
 
       private
 
-      # Not where a lock is held, or a transaction is open that a resolver began; nor under settings, which are a response's.
+      # Not where a lock is held, or a transaction is open that a resolver began; nor under what is a response's.
       def possible?
         return false if Pipeloader.disabled? || !Pipeloader.main_ractor?
 
         fiber = ResolverFiber.current
-        fiber.nil? || (fiber.parks? && !fiber.response.in_new_transaction? && !fiber.response.settings?)
+        fiber.nil? || (fiber.parks? && !fiber.response.in_new_transaction? && !fiber.response.surrounds?)
       end
     end
 
