@@ -16,12 +16,8 @@ module Pipeloader
         return yield(inside(fiber.response)) if fiber
 
         response = new(lanes)
-        begin
-          response.on_thread { yield(response).tap { response.over } }
-        ensure
-          # None of this waits, and none of it may be left undone.
-          Thread.handle_interrupt(Object => :never) { response.close }
-        end
+        # Twice: what strikes on the way to close it, finds that still to be done.
+        response.closing { response.closing { response.on_thread { yield(response).tap { response.over } } } }
       end
 
       # The one that is built on this thread, if it surrounds what it sends; nil if fibers are worlds of their own
@@ -216,15 +212,24 @@ module Pipeloader
       @counters.count(reads, statements, trips)
     end
 
+    # Yields, and closes it: that waits for half a second at most, and none of it may be left undone.
+    def closing
+      yield
+    ensure
+      Thread.pipeloader_host_handle_interrupt(Object => :never) { close unless @closed }
+    end
+
+    private
+
     def close
       @read_transactions&.each_value(&:give_up)
+      @read_transactions = nil
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
       QuerySettings.forget_cached if settings?
+      @closed = true
     end
-
-    private
 
     # True if all threads share the connection, in one transaction: a test suite's.
     def pinned?(adapter) = adapter.pool.instance_variable_get(:@pinned_connection).equal?(adapter)
