@@ -101,6 +101,13 @@ class SettingsTest < WireCase
     end
   end
 
+  # ActiveRecord asks of the session by the name that it has for looking at tables.
+  def test_what_the_session_is_asked
+    schema = SettingsCase.schema({ settings: ->(_) { { "search_path" => "pg_catalog", "default_transaction_read_only" => "on" } } })
+    answer = run_piped(1, schema: schema) { Gated.with_connection { |it| [it.current_schema, it.query_value("SHOW default_transaction_read_only", "SCHEMA")] } }
+    assert_equal '["pg_catalog", "on"]', answer
+  end
+
   def test_statement_timeout
     schema = SettingsCase.schema({ settings: ->(_) { { "statement_timeout" => 50 } } })
     answer = run_piped(1, "{ a: run(index: 1) b: run(index: 2) }", schema: schema) { |index| Gated.with_connection { |it| it.select_value(index == 1 ? "SELECT pg_sleep(20)" : "SELECT 2") } }

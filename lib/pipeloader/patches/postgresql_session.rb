@@ -71,14 +71,16 @@ module Pipeloader
         super
       end
 
-      # `query_value`, `query_values`. Who looks at a table, as a model does at first, writes nothing: what is gathered waits. In
-      # a transaction it would fail where there is no such table.
-      def query(sql, name = nil, ...)
-        return pipeloader_aside { super } if name == "SCHEMA" && !transaction_open?
-
+      # `query_value`, `query_values`
+      def query(sql, ...)
         pipeloader_stay_if_set(sql)
         super
       end
+
+      # A model whose table is looked at for the first time writes nothing: what is gathered waits. In a transaction it would fail
+      # where there is no such table.
+      def data_source_exists?(...) = transaction_open? ? super : pipeloader_aside { super }
+      def primary_keys(...) = transaction_open? ? super : pipeloader_aside { super }
 
       # Nobody sees what is done with it.
       def raw_connection
@@ -115,6 +117,8 @@ module Pipeloader
         pipeloader_session.reset
         pipeloader_aside { super }
       end
+
+      def column_definitions(...) = transaction_open? ? super : pipeloader_aside { super }
 
       def pipeloader_aside(&) = ResolverFiber.as(nil) { pipeloader_session.set_aside(&) }
 
