@@ -377,6 +377,13 @@ class MultiplexTest < PlanTest
     assert_equal(viewers(6).map { |it| it[:viewer].to_s }, log.first(6).map { |_, _, result| result.dig("data", "changed", "setting") })
   end
 
+  def test_a_multiplex_in_a_multiplex
+    log = []
+    note = ->(value) { Schemas.pair.last.execute("{ posts { comments { body } } }") && log << value }
+    Pipeloader.multiplex([0, 1, 2]) { |index| index == 1 ? Pipeloader.multiplex(%w[x y], &note) : note.call(index) }
+    assert_equal [0, "x", "y", 2], log
+  end
+
   # When the connection knows what to send for many.
   def test_a_thousand_take_ten_statements
     _, schema = stores

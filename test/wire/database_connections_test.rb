@@ -43,7 +43,7 @@ class DatabaseConnectionsTest < PipeloaderTest
   def test_all_bursts_of_a_level_are_sent_before_any_is_waited_for
     steps = []
     Pipeloader::Pipeline.prepend(Module.new do
-      define_method(:start) { |statements| super(statements).tap { steps << :start } }
+      define_method(:start) { |*arguments| super(*arguments).tap { steps << :start } }
       define_method(:finish) do
         super().tap { steps << :finish }
       rescue StandardError => e
