@@ -384,6 +384,13 @@ class MultiplexTest < PlanTest
     assert_equal ["repeatable read"] * 3, levels
   end
 
+  def test_a_multiplex_in_a_multiplex
+    log = []
+    note = ->(value) { Schemas.pair.last.execute("{ posts { comments { body } } }") && log << value }
+    Pipeloader.multiplex([0, 1, 2]) { |index| index == 1 ? Pipeloader.multiplex(%w[x y], &note) : note.call(index) }
+    assert_equal [0, "x", "y", 2], log
+  end
+
   # When the connection knows what to send for many.
   def test_a_thousand_take_ten_statements
     _, schema = stores

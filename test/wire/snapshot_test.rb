@@ -390,6 +390,57 @@ class SnapshotTest < WireCase
     end
   end
 
+  # The snapshot's own would be left behind in a transaction.
+  def test_another_connection_that_a_resolver_takes
+    found = ran(2) do |index|
+      next if index == 1
+
+      Gated.with_connection { |it| refused { it.execute("SELECT 1 / 0") } }
+      another = Gated.connection_pool.checkout
+      begin
+        refused { another.select_value("SELECT 1") }
+      ensure
+        Gated.connection_pool.checkin(another)
+      end
+    end
+    assert_match(/is gone/, found.first)
+    assert_pool_sound(Gated.connection_pool)
+  end
+
+  def test_an_adapter_without_a_pool
+    found = ran(1) do
+      adapter = ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.new(Gated.connection_pool.db_config.configuration_hash.to_h)
+      adapter.select_value("SELECT 1").tap { adapter.disconnect! }
+    end
+    assert_equal ["1"], found
+  end
+
+  # What others have written since is seen when the response is there.
+  def test_the_query_cache_afterwards
+    Gated.cache do
+      PIPED.execute("{ run }", context: { run: ->(_) { Account.minimum(:balance) } })
+      spend
+      assert_operator Account.minimum(:balance), :<, EACH
+    end
+  ensure
+    release
+    fill
+  end
+
+  # What isn't a read of a burst fails, and something comes next.
+  def test_what_comes_behind_a_failure
+    { parked: -> { Account.sum(:balance) }, unparked: -> { Gated.with_connection { |it| it.execute("SELECT 600").getvalue(0, 0) } } }.each do |name, read|
+      found = ran(1) do
+        Gated.with_connection do |it|
+          it.execute("SELECT 1")
+          refused { it.raw_connection.exec("SELECT 1 / 0") }
+        end
+        read.call
+      end
+      assert_equal ["600"], found, name
+    end
+  end
+
   # -- faults ----------------------------------------------------------------------------------------------------------
 
   def test_a_connection_that_breaks_before_it_is_used
@@ -435,6 +486,13 @@ class SnapshotTest < WireCase
   end
 
   private
+
+  # @return [String] what it is refused with, if it is
+  def refused
+    yield
+  rescue ActiveRecord::ActiveRecordError, PG::Error, Pipeloader::Error => e
+    e.message
+  end
 
   def told
     Told.sql.clear

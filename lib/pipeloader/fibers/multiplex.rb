@@ -19,6 +19,7 @@ module Pipeloader
       # @param values [Array]
       # @return [Array] what the block returns for each
       def map(values, &block)
+        ResolverFiber.current&.branch&.await_turn # those of its block are in order among themselves alone
         return values.map(&block) if values.size < 2 || !possible?
 
         values.each_slice(MOST).flat_map { |some| new.map(some, &block) }

@@ -103,7 +103,7 @@ module Pipeloader
 
     # @return [ReadTransaction, nil] what it reads there is to be in; nil where that is nobody's, or the caller's
     def read_transaction(adapter)
-      return unless @read_transactions && meet(adapter).zero?
+      return unless @read_transactions && ActiveRecord::ConnectionAdapters::ConnectionPool === adapter.pool && meet(adapter).zero?
 
       transaction = @read_transactions[adapter.pool] ||= ReadTransaction.new
       lease_of(adapter.pool).keep(adapter)
@@ -223,11 +223,11 @@ module Pipeloader
 
     def close
       @read_transactions&.each_value(&:give_up)
+      QuerySettings.forget_cached if surrounds?
       @read_transactions = nil
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
-      QuerySettings.forget_cached if settings?
       @closed = true
     end
 

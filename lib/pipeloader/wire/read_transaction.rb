@@ -16,17 +16,17 @@ module Pipeloader
     OWN_AGAIN = ["ROLLBACK TO SAVEPOINT pipeloader_own"].freeze
     OWN_OVER = [*OWN_AGAIN, "RELEASE SAVEPOINT pipeloader_own"].freeze
     WHILE_WAITING = { Object => :on_blocking }.freeze
-    GONE = "The snapshot of `use Pipeloader, snapshot: true` is gone: its connection broke, or a resolver gave it back or " \
-           "reset it. Execute the query once more; `idle_in_transaction_session_timeout` must be longer than it takes"
+    GONE = "The snapshot of `use Pipeloader, snapshot: true` is gone: its connection broke, or a resolver gave it back, " \
+           "reset it or took another. `idle_in_transaction_session_timeout` must be longer than a query takes"
     private_constant :BEGINNING, :BACK, :FORTH, :OWN, :OWN_AGAIN, :OWN_OVER, :WHILE_WAITING, :GONE
 
     alias inspect to_s
 
-    # Its connection reads. Another's may, as long as none has.
+    # Its connection reads. Another's may, as long as none has been asked.
     #
     #: (ActiveRecord::ConnectionAdapters::PostgreSQLAdapter) -> ReadTransaction
     def on(adapter)
-      @adapter = adapter unless @read
+      @adapter = adapter unless @read || @connection
       self
     end
 
@@ -34,7 +34,7 @@ module Pipeloader
     # @raise [SnapshotError] if others have been read in it, and it is there no more
     def takes?(connection)
       return !@own if open?(connection)
-      raise SnapshotError, GONE if @read
+      raise SnapshotError, GONE if @read || elsewhere?(connection)
 
       connection.transaction_status == PG::PQTRANS_IDLE
     end
@@ -144,6 +144,12 @@ module Pipeloader
 
     private
 
+    # True if another connection has it.
+    def elsewhere?(connection) = !@connection.nil? && !connection.equal?(@connection) && !over?(@connection)
+
+    # To where what comes next begins: whatever has failed, is gone.
+    def again(connection) = @loose && !failed?(connection) ? FORTH : BACK
+
     def open?(connection) = connection.equal?(@connection) && !over?(connection)
     def over?(connection) = broken?(connection) || connection.transaction_status == PG::PQTRANS_IDLE
     def broken?(connection) = connection.finished? || connection.status == PG::CONNECTION_BAD
@@ -152,7 +158,7 @@ module Pipeloader
 
     def first_commands(connection)
       @opening = !open?(connection)
-      return (@loose ? FORTH : BACK) unless @opening
+      return again(connection) unless @opening
 
       begin_on(connection)
       BEGINNING
@@ -170,7 +176,7 @@ module Pipeloader
     end
 
     def enter(connection)
-      return (control(connection, FORTH) if @loose) if open?(connection)
+      return (control(connection, again(connection)) if @loose || failed?(connection)) if open?(connection)
 
       begin_on(connection)
       begin

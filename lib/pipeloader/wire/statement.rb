@@ -269,7 +269,7 @@ module Pipeloader
         param = param[:value] if param.is_a?(Hash)
         param.is_a?(String) ? param.bytesize : 8
       end
-      bytes + [@before, @after].flatten.sum(&:bytesize)
+      @before.empty? && @after.empty? ? bytes : bytes + [@before, @after].flatten.sum(&:bytesize)
     end
 
     def row_count = @result&.ntuples
