@@ -79,6 +79,7 @@ module Pipeloader
 
       # A model whose table is looked at for the first time writes nothing: what is gathered waits. In a transaction it would fail
       # where there is no such table.
+      def data_sources(...) = transaction_open? ? super : pipeloader_aside { super }
       def data_source_exists?(...) = transaction_open? ? super : pipeloader_aside { super }
       def primary_keys(...) = transaction_open? ? super : pipeloader_aside { super }
 
