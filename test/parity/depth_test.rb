@@ -328,7 +328,7 @@ class DepthTest < PipeloaderTest
     end
   end
 
-  # Each at one root, at which one is chance.
+  # Each pair at one root. The seed says at which.
   def test_pairs
     FIELDS[:story].keys.permutation(2).with_index(SEED) { |pair, index| assert_level(ROOTS[index % ROOTS.size], pair) }
   end

@@ -59,7 +59,7 @@ class EdgeFieldsTest < PageTest
     end
   end
 
-  # A third of them, another one for each test: all would take minutes.
+  # A third of the queries; which third depends on the test's name. All of them take minutes.
   def some(queries) = queries.select.with_index(name.sum) { |_, index| (index % 3).zero? }
 
   PLAIN.each do |name, body|

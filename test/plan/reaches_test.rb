@@ -182,6 +182,21 @@ class ReachesTest < PlanTest
     end
   end
 
+  # An association that is both kept and tested, of which a projection wants to know what that asks for.
+  def test_record_beside_a_test
+    person = type("Person") { field :name, String }
+    of = type("Tested") do
+      field :author, person
+      def author
+        found = object.author
+        found if object.author.nil? || object.title
+      end
+    end
+    schemas = schemas({ posts: [[of], -> { Post.order(:id) }] }, pipeloader: { field_exact: true })
+    query = "{ posts { author { name } } }"
+    3.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute(query).to_h }) }) }
+  end
+
   # An enum's predicate as a field's method; and what a record in memory has, valid or not.
   def test_predicates
     of = type("Moody") do

@@ -19,7 +19,7 @@ class InterruptTest < WireCase
 
   def setup
     super
-    Pipeloader::Patches.install_lanes # which tests before may have done or not
+    Pipeloader::Patches.install_lanes # as another test may have done before
     connect_gated(pool: 2)
     @tags = 0
     side(:monitor)

@@ -101,7 +101,7 @@ class SettingsTest < WireCase
     end
   end
 
-  # ActiveRecord asks of the session by the name that it has for looking at tables.
+  # ActiveRecord names these statements SCHEMA, as it names those that look at tables.
   def test_what_the_session_is_asked
     schema = SettingsCase.schema({ settings: ->(_) { { "search_path" => "pg_catalog", "default_transaction_read_only" => "on" } } })
     answer = run_piped(1, schema: schema) { Gated.with_connection { |it| [it.current_schema, it.query_value("SHOW default_transaction_read_only", "SCHEMA")] } }

@@ -19,6 +19,19 @@ module Pipeloader
         Fiber[:__graphql_runtime_info] = states if states
       end
 
+      # Yields, so that runs that begin there share none with others: each keeps all positions whenever it parks.
+      def apart
+        return yield unless SHARED
+
+        states = Fiber[:__graphql_runtime_info]
+        Fiber[:__graphql_runtime_info] = states&.dup
+        begin
+          yield
+        ensure
+          Fiber[:__graphql_runtime_info] = states
+        end
+      end
+
       # Yields, at no field: a source loads for several.
       def nowhere
         return yield unless SHARED

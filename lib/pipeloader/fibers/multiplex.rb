@@ -139,7 +139,7 @@ module Pipeloader
     def branch(index, &)
       fiber = ResolverFiber.current
       fiber.branch = Branch.new(self, index, fiber)
-      outcome = fiber.branch.in_turn(&)
+      outcome = FieldPosition.apart { fiber.branch.in_turn(&) }
       @turn = index + 1
       outcome.value
     ensure

@@ -37,7 +37,7 @@ module Pipeloader
     # @return [Multiplex::Branch, nil] nil for one that resolves fields
     attr_accessor :branch
 
-    # What it is loading, and as the fiber of a source: a Flight, and a SourceRounds::Fetch.
+    # The Flight of what it loads, and the SourceRounds::Fetch of the source that it runs; nil for none.
     attr_accessor :flight, :fetch
 
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.

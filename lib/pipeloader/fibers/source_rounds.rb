@@ -10,7 +10,7 @@ module Pipeloader
     end
     private_constant :Ask
 
-    # What a source loads at once. What it asks another one for meanwhile, is there in the same round.
+    # The keys that a source loads at once. What it asks another source for meanwhile is there in the same round.
     Fetch = Struct.new(:loader, :rounds, :keys) do
       def wait_for_source(ask) = loader.pipeloader_run.turns.asked_within(ask)
       def round_after(_moves) = rounds.earliest(keys)

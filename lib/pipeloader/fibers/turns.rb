@@ -17,7 +17,7 @@ module Pipeloader
       @unfinished = unfinished
       @order = Object.new
       @asks = [] # SourceRounds::Asks, until places are compared
-      @within = [] # those of sources
+      @within = [] # those of sources, to be settled anew when others are settled sooner
     end
 
     # True if a field has failed. From then on all jobs are kept in order: n fields that fail cost n log n.
@@ -51,10 +51,9 @@ module Pipeloader
     def settle_asks
       until @asks.empty?
         asks, @asks = @asks, []
-        next if asks.count(&:settle).zero?
-
-        @order = Object.new
-        @asks = @within.dup
+        before = @order
+        asks.each { |ask| @order = Object.new if ask.settle }
+        @asks = @within.dup unless @order.equal?(before)
       end
     end
 

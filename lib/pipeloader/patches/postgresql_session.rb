@@ -77,10 +77,10 @@ module Pipeloader
         super
       end
 
-      # A model whose table is looked at for the first time writes nothing: what is gathered waits. In a transaction it would fail
-      # where there is no such table.
-      def data_source_exists?(...) = transaction_open? ? super : pipeloader_aside { super }
-      def primary_keys(...) = transaction_open? ? super : pipeloader_aside { super }
+      # By these, and by #column_definitions, a model looks at its table when it is first used.
+      def data_sources(...) = pipeloader_look { super }
+      def data_source_exists?(...) = pipeloader_look { super }
+      def primary_keys(...) = pipeloader_look { super }
 
       # Nobody sees what is done with it.
       def raw_connection
@@ -118,7 +118,11 @@ module Pipeloader
         pipeloader_aside { super }
       end
 
-      def column_definitions(...) = transaction_open? ? super : pipeloader_aside { super }
+      def column_definitions(...) = pipeloader_look { super }
+
+      # Yields to look at a table. That writes nothing, so what is gathered waits. In a transaction it would fail where there is
+      # no such table.
+      def pipeloader_look(&) = transaction_open? ? yield : pipeloader_aside(&)
 
       def pipeloader_aside(&) = ResolverFiber.as(nil) { pipeloader_session.set_aside(&) }
 

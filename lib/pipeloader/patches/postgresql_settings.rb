@@ -83,7 +83,7 @@ module Pipeloader
         end
       end
 
-      # ActiveRecord doesn't know of it.
+      # Ends a transaction that was being begun: ActiveRecord doesn't know of it.
       def pipeloader_give_up_transaction
         Settings.give_up(@raw_connection) if @raw_connection
         pipeloader_distrust_if_broken

@@ -63,9 +63,9 @@ module Pipeloader
       !steps.nil?
     end
 
-    # True if an associated record, or one of a list, is used itself, beside what is asked of it.
+    # True if an associated record, or one of a list, is used itself, beside what is asked of it or whether it is there.
     def record_itself?
-      [@paths, *@lists.values].any? do |paths|
+      [@paths + @tested.map { |name| [name, Formula::TESTED] }, *@lists.values].any? do |paths|
         paths.any? { |path| paths.any? { |it| it.size > path.size && it.first(path.size) == path } }
       end
     end

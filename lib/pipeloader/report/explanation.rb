@@ -46,7 +46,7 @@ module Pipeloader
       def bursts_of(&)
         bursts = []
         ActiveRecord::Base.connection_handler.each_connection_pool(&:clear_query_cache)
-        heard(Burst::EVENT, ->(payload) { bursts << payload.slice(:position, :lane, :settings, :reads) }, &)
+        heard(Burst::EVENT, ->(payload) { bursts << payload.slice(:connection, :position, :lane, :settings, :reads) }, &)
         bursts
       end
 

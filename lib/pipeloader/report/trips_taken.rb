@@ -9,14 +9,17 @@ module Pipeloader
   class TripsTaken
     # @param bursts [Array<Hash>] payloads of Burst's events
     def initialize(bursts)
-      @bursts = bursts
-      @levels = bursts.map { |burst| burst[:position] }.uniq # what goes to several connections, goes at the same time
+      @trips = bursts.slice_when { |one, other| !together?(one, other) }.to_a
     end
 
     #     [{trip: 1, lane: false, settings: ["app.tenant_id"], statements: {"SELECT …" => how many reads}}]
     #
     #: () -> Array[Hash[Symbol, untyped]]
-    def to_a = @bursts.map { |burst| told(burst) }.sort_by.with_index { |it, index| [it[:trip], it[:lane] ? 1 : 0, index] }
+    def to_a
+      @trips.flat_map.with_index(1) do |bursts, number|
+        bursts.partition { |burst| !burst[:lane] }.flatten.map { |burst| told(burst, number) }
+      end
+    end
 
     #: () -> Array[String]
     def lines
@@ -28,9 +31,11 @@ module Pipeloader
 
     private
 
-    def told(burst)
-      { trip: @levels.index(burst[:position]) + 1, lane: burst[:lane] || false, settings: Array(burst[:settings]),
-        statements: burst[:reads].map(&:sql).tally }
+    # A level's bursts go to several connections at the same time.
+    def together?(one, other) = one[:position] == other[:position] && !one[:connection].equal?(other[:connection])
+
+    def told(burst, trip)
+      { trip: trip, lane: burst[:lane] || false, settings: Array(burst[:settings]), statements: burst[:reads].map(&:sql).tally }
     end
   end
 end

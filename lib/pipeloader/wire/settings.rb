@@ -26,7 +26,7 @@ module Pipeloader
         new(known) if known.any?
       end
 
-      # A transaction is over that was about to be begun.
+      # Ends a transaction that was being begun, or the connection if the server may still begin it.
       #
       #: (PG::Connection) -> void
       def give_up(connection)
@@ -60,7 +60,7 @@ module Pipeloader
     alias == eql?
     def hash = values.hash
 
-    # For whoever watches: values may be secret.
+    # Without the values, which may be secret.
     def names = @values.keys
 
     # What goes before a statement, and after it, under its Sync: each SQL with its parameters.
@@ -74,7 +74,8 @@ module Pipeloader
     #: (PG::Connection) -> void
     def begin_on(connection) = connection.exec_params(*setting).clear
 
-    # Yields in a transaction that gets back what it had. In one that has failed nothing is read.
+    # Yields in a transaction that gets back what it had. In one that has failed nothing is read. Interrupts come in only while
+    # the server is waited for: in between the transaction has settings that nobody knows of.
     #
     #: [T] (PG::Connection) { () -> T } -> T
     def within(connection)
