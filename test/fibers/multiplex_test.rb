@@ -384,6 +384,42 @@ class MultiplexTest < PlanTest
     assert_equal ["repeatable read"] * 3, levels
   end
 
+  def read_isolation = Post.find_by_sql("SELECT current_setting('transaction_isolation') AS title").first.title
+
+  # Queries beside it read outside of its snapshot, whatever they wait for when its turn comes.
+  def test_a_snapshot_beside_other_queries
+    read = method(:read_isolation)
+    post = type("Deep") do
+      field :id, Integer
+      field :isolation, String
+      field :posts, [self]
+      define_method(:isolation) { object.id.odd? ? read.call : Post.connection.select_value("SHOW transaction_isolation") }
+      def posts = Post.where(id: object.id).to_a
+    end
+    query = type("Query") do
+      field :isolation, String
+      field :posts, [post]
+      field :others, [post]
+      def isolation = Post.transaction { Post.connection.select_value("SHOW transaction_isolation") }
+      def posts = Post.order(:id).limit(2).to_a
+      def others = Post.order(:id).limit(2).offset(1).to_a
+    end
+    schemas = [true, false].to_h { |it| [it, Class.new(GraphQL::Schema) { query(query); use(Pipeloader, snapshot: it) }] }
+    texts = Array.new(3) { |depth| "{ isolation others { id } posts { #{"posts { " * depth}isolation#{" }" * depth} } }" }
+    random = Random.new(Minitest.seed)
+    20.times do
+      plans = Array.new(8) { [random.rand(4), random.rand < 0.4, texts.sample(random: random), random.rand(3)] }
+      answers = Pipeloader.multiplex(plans) do |before, snapshot, text, after|
+        beside = Array.new(before) { read_isolation }
+        answer = JSON.generate(schemas[snapshot].execute(text).to_h).scan(/repeatable read|read committed/).uniq
+        [(beside + Array.new(after) { read_isolation }).uniq - ["read committed"], answer]
+      end
+      plans.zip(answers) do |plan, answer|
+        assert_equal [[], [plan[1] ? "repeatable read" : "read committed"]], answer, "seed #{Minitest.seed}: #{plans}"
+      end
+    end
+  end
+
   def test_a_multiplex_in_a_multiplex
     log = []
     note = ->(value) { Schemas.pair.last.execute("{ posts { comments { body } } }") && log << value }
