@@ -327,6 +327,22 @@ class SnapshotTest < WireCase
     end
   end
 
+  # Without a transaction that does nothing, or lasts for one statement.
+  def test_what_is_set_for_a_transaction_outside_of_any
+    sets = ["SET LOCAL app.x = 'a'", "SELECT set_config('app.x', 'a', true)"].map { |sql| -> { Account.with_connection { |it| it.execute(sql) } } }
+    sets << -> { Account.with_connection { |it| it.select_value("SELECT set_config('app.x', 'a', true)") } }
+    sets << -> { Account.find_by_sql("SELECT set_config('app.x', 'a', true) AS name, * FROM snapshot_accounts") }
+    sets.each do |set|
+      found = ran(3) do |index|
+        next Account.sum(:balance) if index.zero?
+
+        set.call
+        [setting.to_s, Account.count, setting.to_s]
+      end
+      assert_equal ["600", *[%(["", 6, ""])] * 2], found
+    end
+  end
+
   def test_what_is_set_in_a_transaction
     found = ran(2) do |index|
       next Account.sum(:balance) if index.zero?

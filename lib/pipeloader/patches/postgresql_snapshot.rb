@@ -23,7 +23,7 @@ module Pipeloader
         snapshot = pipeloader_unread_snapshot if materialize_transactions
         return super unless snapshot
 
-        super { |connection| snapshot.within(connection) { yield connection } }
+        super { |connection| snapshot.within(connection, @pipeloader_keeps != false) { yield connection } }
       end
 
       def begin_db_transaction(...) = pipeloader_begin_in_snapshot || super
@@ -54,6 +54,14 @@ module Pipeloader
 
       private
 
+      # Whoever sends anything without this, may set something.
+      def log(sql, ...)
+        outer, @pipeloader_keeps = @pipeloader_keeps, ReadTransaction.keeps?(sql)
+        super
+      ensure
+        @pipeloader_keeps = outer
+      end
+
       # @return [ReadTransaction, nil] that what is sent from here belongs into
       def pipeloader_snapshot
         return if pipeloader_session.aside?
@@ -82,7 +90,7 @@ module Pipeloader
       def pipeloader_stay_if_set(sql)
         if (snapshot = pipeloader_snapshot)
           raise SnapshotError, BY_HAND if SQLText.controls_transactions?(sql)
-          raise SnapshotError, SET if SQLText.effect_on_session(sql) == :changes && snapshot.sets_end?(self)
+          raise SnapshotError, SET if ReadTransaction.keeps?(sql) && snapshot.sets_end?(self)
         end
         super
       end

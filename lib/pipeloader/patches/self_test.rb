@@ -111,7 +111,7 @@ module Pipeloader
         def run_on_snapshot(adapter_class)
           check_methods(adapter_class, %i[begin_db_transaction begin_isolated_db_transaction commit_db_transaction
                                           exec_restart_db_transaction exec_rollback_db_transaction async_enabled? expire
-                                          translate_exception])
+                                          translate_exception log])
         end
 
         # Called when projection is first asked for.

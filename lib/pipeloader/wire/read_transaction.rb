@@ -9,7 +9,7 @@ module Pipeloader
   class ReadTransaction
     BEGINNING = ["BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "SAVEPOINT pipeloader_read"].freeze
     BACK = ["ROLLBACK TO SAVEPOINT pipeloader_read"].freeze
-    # What has been changed since, stays: by a resolver's own SET.
+    # What the statement before has set, stays: by a resolver's own SET.
     FORTH = ["RELEASE SAVEPOINT pipeloader_read", "SAVEPOINT pipeloader_read"].freeze
     OWN = ["SAVEPOINT pipeloader_own"].freeze
     # A transaction that can't write has but settings to commit, most of which end with it.
@@ -19,6 +19,9 @@ module Pipeloader
     GONE = "The snapshot of `use Pipeloader, snapshot: true` is gone: its connection broke, or a resolver gave it back, " \
            "reset it or took another. `idle_in_transaction_session_timeout` must be longer than a query takes"
     private_constant :BEGINNING, :BACK, :FORTH, :OWN, :OWN_AGAIN, :OWN_OVER, :WHILE_WAITING, :GONE
+
+    # True if what an SQL text sets is to stay, as it does without a transaction: not what `SET LOCAL` does.
+    def self.keeps?(sql) = SQLText.effect_on_session(sql) == :changes
 
     alias inspect to_s
 
@@ -49,7 +52,7 @@ module Pipeloader
     #: (Statement, bool, PG::Connection) -> Array[untyped]
     def around(statement, first, connection)
       before = first ? first_commands(connection) : BACK
-      [commands(before), statement.reads.all?(&:pure?) ? [] : commands(FORTH)]
+      [commands(before), statement.reads.any? { |read| ReadTransaction.keeps?(read.sql) } ? commands(FORTH) : []]
     end
 
     # It is over.
@@ -69,12 +72,14 @@ module Pipeloader
 
     # Yields to send it.
     #
-    #: [T] (PG::Connection) { () -> T } -> T
-    def within(connection)
+    # @param keep [Boolean] whether what it sets is to stay
+    #
+    #: [T] (PG::Connection, bool) { () -> T } -> T
+    def within(connection, keep)
       return yield unless takes?(connection)
 
       enter(connection)
-      @loose = true # it may be a SET
+      @loose = keep
       begin
         yield.tap { @read = true }
       ensure
