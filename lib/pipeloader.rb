@@ -43,7 +43,7 @@ module Pipeloader
     # @param settings [#call, nil] gets a query's context, and returns which of PostgreSQL's settings its reads and writes have: a
     #   Hash{String => String, Numeric, Time, nil}, see docs/network.md
     # @param snapshot [Boolean] whether all that a query reads from a PostgreSQL database is one snapshot: read in one read-only
-    #   transaction, whose end takes a round trip; see docs/network.md
+    #   transaction; see docs/network.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,

@@ -13,6 +13,7 @@ class SnapshotInterruptTest < InterruptTest
   end
 
   def teardown
+    assert_pool_sound(Gated.connection_pool)
     Gated.connection_pool.connections.each { |it| assert_nil it.pipeloader_session.read_transaction }
   ensure
     Unstruck::Transactions.on = false

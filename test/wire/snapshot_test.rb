@@ -95,6 +95,7 @@ class SnapshotTest < WireCase
   PLAIN = schema(nil)
   WITHOUT = schema({})
   PIPED = schema({ snapshot: true })
+  SETTINGS = schema({ snapshot: true, settings: ->(context) { { "app.x" => context[:x] } } })
 
   QUERIES = [
     "{ accounts { id balance peer { balance } entries { id amount } entriesCount lastAmount behind loaded } total }",
@@ -212,14 +213,14 @@ class SnapshotTest < WireCase
     PG::Connection.prepend(self)
   end
 
-  # As many as without, and one for COMMIT.
+  # As many as without: nobody waits for the COMMIT.
   def test_round_trips
     QUERIES.first(3).push("{ total }").each do |query|
       [WITHOUT, PIPED].each { |schema| 2.times { answer(schema, query) } }
       count = WireCounter.trips { answer(WITHOUT, query) }.size
       assert_equal(["COMMIT"], told { assert_round_trips(count) { answer(PIPED, query) } })
       bursts = [WITHOUT, PIPED].map { |schema| schema.execute(query).context.namespace(:pipeloader)[:bursts] }
-      assert_equal bursts.first + 1, bursts.last
+      assert_equal(*bursts)
     end
     assert_empty(told { assert_round_trips(0) { answer(PIPED, "{ __typename }") } })
   end
@@ -355,7 +356,6 @@ class SnapshotTest < WireCase
   end
 
   def test_with_settings
-    schema = SnapshotTest.schema({ snapshot: true, settings: ->(context) { { "app.x" => context[:x] } } })
     run = lambda do |index|
       next Account.where("1 / (id - id) = 1").to_a if index == 1
 
@@ -365,12 +365,12 @@ class SnapshotTest < WireCase
     end
     3.times do
       fill
-      found = ran(3, schema: schema, x: "mine", &run)
+      found = ran(3, schema: SETTINGS, x: "mine", &run)
       assert_equal [%([600, "mine", 600, "mine", "mine", "mine", 600])] * 2, found.values_at(0, 2)
       assert_equal "", setting.to_s
     end
-    2.times { answer(schema, "{ total accounts { behind } }", x: "a") }
-    assert_round_trips(2) { answer(schema, "{ total accounts { behind } }", x: "a") }
+    2.times { answer(SETTINGS, "{ total accounts { behind } }", x: "a") }
+    assert_round_trips(2) { answer(SETTINGS, "{ total accounts { behind } }", x: "a") }
   end
 
   # -- the caller's ----------------------------------------------------------------------------------------------------
@@ -388,7 +388,30 @@ class SnapshotTest < WireCase
     kept = Gated.lease_connection
     assert_equal %w[600 600], ran(2) { Account.sum(:balance).tap { spend } }
     assert_same kept, Gated.lease_connection
-    assert_equal PG::PQTRANS_IDLE, raw(kept).transaction_status
+  end
+
+  # The COMMIT is under way when a response is over; whoever uses the connection next finds it done.
+  def test_what_comes_behind_the_end
+    nexts = {
+      read: -> { Account.sum(:balance) }, write: -> { Account.where(id: 1).update_all("balance = balance") }, raw: -> { Gated.lease_connection.raw_connection.exec("SELECT 1") },
+      transaction: -> { Gated.transaction { Account.count } }, isolated: -> { Gated.transaction(isolation: :serializable) { Account.count } },
+      active: -> { assert_predicate Gated.lease_connection, :active? }, reset: -> { Gated.lease_connection.reset! }, reconnect: -> { Gated.lease_connection.reconnect! },
+      disconnect: -> { Gated.lease_connection.disconnect! }, back: -> { Gated.release_connection; Gated.lease_connection.select_value("SELECT 1") },
+      without: -> { answer(WITHOUT, "{ accounts { behind } total }") }, piped: -> { answer(PIPED, "{ accounts { behind } total }") },
+      own: -> { ran(1) { Account.transaction { Account.count } } }, resets: -> { ran(1) { Account.with_connection(&:reset!); 1 } },
+      settings: -> { answer(SETTINGS, "{ total }", x: "a") }, thread: -> { Gated.release_connection; Thread.new { Account.count.tap { Gated.release_connection } }.value },
+      broken: -> { side.exec("SELECT pg_terminate_backend(#{raw(Gated.lease_connection).backend_pid}, 5000)"); assert_equal 6, Account.count }
+    }
+    nexts.each do |name, use|
+      kept = Gated.lease_connection
+      assert_equal ["600"], ran(1) { Account.sum(:balance) }, name
+      assert_equal PG::PQTRANS_ACTIVE, raw(kept).transaction_status, name
+      use.call
+      assert_equal "read committed", Gated.lease_connection.select_value("SHOW transaction_isolation"), name
+      assert_nil Gated.lease_connection.pipeloader_session.read_transaction, name
+      assert_equal PG::PQTRANS_IDLE, raw(Gated.lease_connection).transaction_status, name
+      release
+    end
   end
 
   def test_a_connection_that_a_resolver_gives_back

@@ -251,6 +251,7 @@ class WireCase < PipeloaderTest
       connection = raw(adapter)
       next unless connection&.status == PG::CONNECTION_OK
 
+      adapter.pipeloader_session.read_transaction&.await_end(connection) # which the next user does
       assert_equal PG::PQ_PIPELINE_OFF, connection.pipeline_status, "pipeline mode is on #{message}"
       assert_equal PG::PQTRANS_IDLE, connection.transaction_status, "not idle #{message}"
       refute_predicate adapter.pipeloader_session, :gathering?, "reads are left gathered #{message}"

@@ -113,10 +113,7 @@ module Pipeloader
     # It has all that it asked for.
     def over
       @read_ahead&.over(self)
-      return unless @read_transactions
-
-      @read_transactions.each_value(&:ask_end)
-      count(0, 0) if @read_transactions.each_value.select(&:await_end).any?
+      @read_transactions&.each_value(&:ask_end)
     end
 
     # @param settings [Settings, Exception, nil]

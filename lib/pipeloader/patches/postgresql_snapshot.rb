@@ -21,9 +21,10 @@ module Pipeloader
 
       def with_raw_connection(allow_retry: false, materialize_transactions: true)
         snapshot = pipeloader_unread_snapshot if materialize_transactions
-        return super unless snapshot
-
-        super { |connection| snapshot.within(connection, @pipeloader_keeps != false) { yield connection } }
+        super do |connection|
+          pipeloader_await_end(connection)
+          snapshot ? snapshot.within(connection, @pipeloader_keeps != false) { yield connection } : yield(connection)
+        end
       end
 
       def begin_db_transaction(...) = pipeloader_begin_in_snapshot || super
@@ -75,8 +76,11 @@ module Pipeloader
       end
 
       def pipeloader_begin_in_snapshot
-        snapshot = pipeloader_snapshot
-        pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| snapshot.begin_own(it) } if snapshot
+        snapshot = pipeloader_snapshot or return
+        pipeloader_host_with_raw_connection(materialize_transactions: false) do |connection|
+          pipeloader_await_end(connection)
+          snapshot.begin_own(connection)
+        end
       end
 
       def pipeloader_control_in_snapshot(change)
@@ -85,6 +89,14 @@ module Pipeloader
 
         pipeloader_host_with_raw_connection(materialize_transactions: false) { |it| snapshot.public_send(change, it) }
         true
+      end
+
+      # Of a response that is over.
+      def pipeloader_await_end(connection) = pipeloader_session.read_transaction&.await_end(connection)
+
+      def pipeloader_send_gathered_if_idle
+        pipeloader_await_end(@raw_connection)
+        super
       end
 
       def pipeloader_stay_if_set(sql)

@@ -115,7 +115,7 @@ module Pipeloader
 
     ## The end
 
-    # Asks for its end. #await_end waits for that.
+    # Asks for its end. That is on its way while the response is; #await_end is for whoever uses the connection next.
     def ask_end
       return unless @connection && open?(@connection)
 
@@ -125,29 +125,34 @@ module Pipeloader
       nil
     end
 
-    # @return [Boolean] whether there was one
-    def await_end
-      return false unless @ending
+    # Returns when the end that was asked for has come, if +connection+ is its own.
+    def await_end(connection)
+      return unless @ending && (connection.equal?(@connection) || broken?(@connection))
 
-      @connection.block
+      Waiting.outside { @connection.block }
       @connection.discard_results
-      true
-    rescue PG::Error
-      true
+      leave
+    rescue PG::Error # what is sent next will tell
+      leave
     end
 
     # In whatever state it is, nothing of it stays on the connection.
     def give_up
-      return unless (connection = @connection)
+      return if @ending || (connection = @connection).nil?
 
       CancelRequest.clear(connection) if open?(connection)
       settle(connection, ["ROLLBACK"]) if open?(connection)
     ensure
-      @adapter.pipeloader_leave_snapshot if @connection
-      @connection = nil
+      leave if connection
     end
 
     private
+
+    def leave
+      @adapter.pipeloader_leave_snapshot
+      @connection = nil
+      @ending = false
+    end
 
     # True if another connection has it.
     def elsewhere?(connection) = !@connection.nil? && !connection.equal?(@connection) && !over?(@connection)
