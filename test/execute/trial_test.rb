@@ -263,7 +263,8 @@ class TrialTest < PlanTest
     schema = schema()
     answers = Array.new(4) { Thread.new { Array.new(30) { schema.execute("{ slow }").to_h } } }.flat_map(&:value)
     assert_equal 1, answers.uniq.size
-    assert_equal true, executions(schema, "{ slow }", 40).last
+    # The first trial may be misled: it measures threads that wait for one another. The second one isn't.
+    assert_equal [true], executions(schema, "{ slow }", 160).last(20).uniq
   end
 
   def test_mutations

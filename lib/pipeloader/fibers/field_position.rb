@@ -19,30 +19,14 @@ module Pipeloader
         Fiber[:__graphql_runtime_info] = states if states
       end
 
-      # Yields, so that runs that begin there share none with others: each keeps all positions whenever it parks.
-      def apart
-        return yield unless SHARED
-
-        states = Fiber[:__graphql_runtime_info]
-        Fiber[:__graphql_runtime_info] = states&.dup
-        begin
-          yield
-        ensure
-          Fiber[:__graphql_runtime_info] = states
-        end
-      end
+      # Yields with a table of its own for the runs that begin there: whoever parks keeps and puts back all that its table has.
+      def apart(&) = SHARED ? under(Fiber[:__graphql_runtime_info]&.dup, &) : yield
 
       # Yields, at no field: a source loads for several.
-      def nowhere
+      def nowhere(&)
         return yield unless SHARED
 
-        states = Fiber[:__graphql_runtime_info]
-        Fiber[:__graphql_runtime_info] = { nil => GraphQL::Execution::Interpreter::Runtime::CurrentState.new }.compare_by_identity
-        begin
-          yield
-        ensure
-          Fiber[:__graphql_runtime_info] = states
-        end
+        under({ nil => GraphQL::Execution::Interpreter::Runtime::CurrentState.new }.compare_by_identity, &)
       end
 
       # Yields, and puts every query's position back to what it was.
@@ -69,6 +53,13 @@ module Pipeloader
       end
 
       private
+
+      def under(states)
+        outer, Fiber[:__graphql_runtime_info] = Fiber[:__graphql_runtime_info], states
+        yield
+      ensure
+        Fiber[:__graphql_runtime_info] = outer
+      end
 
       def kept(states) = states.transform_values { |state| ATTRIBUTES.map { |name| state.public_send(name) } }
     end
