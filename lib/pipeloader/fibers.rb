@@ -7,6 +7,7 @@
 
 require "pipeloader/fibers/instrumentation"
 require "pipeloader/fibers/query_settings"
+require "pipeloader/fibers/read_transactions"
 require "pipeloader/fibers/response"
 require "pipeloader/fibers/prologue"
 require "pipeloader/fibers/lazy_rounds"

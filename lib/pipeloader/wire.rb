@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 # From statements to rows: what has been gathered for one connection goes to PostgreSQL in one pipeline, and comes back.
-# In: a Burst of reads, each with a Statement. Out: each read's result or error.
-# Called by: the reading room, and the adapter's patch.
+# In: a Burst of reads, each with a Statement. Out: each read's result or error. Called by: reading, and the adapter's patches.
 
 require "pipeloader/wire/sql_text"
 require "pipeloader/wire/time_limit"
@@ -33,6 +32,7 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/wire/slice"
   require "pipeloader/wire/result_template"
   require "pipeloader/wire/cancel_request"
+  require "pipeloader/wire/transaction_control"
   require "pipeloader/wire/read_transaction"
   require "pipeloader/wire/schedule"
   require "pipeloader/wire/pipeline"

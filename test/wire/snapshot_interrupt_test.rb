@@ -22,11 +22,19 @@ class SnapshotInterruptTest < InterruptTest
 
   STRIKES.each_key do |strike|
     define_method(:"test_#{strike}_at_every_step_of_other_ways") { strike_everywhere(strike, :other_ways) }
+
+    define_method(:"test_#{strike}_at_every_step_with_lanes") do
+      @lanes = { most: 3, declared: [/./] }
+      connect_gated
+      strike_everywhere(strike, :request)
+      assert_operator Gated.connection_pool.stat[:connections], :>, 2
+    end
   end
 
   private
 
   def rounds(_default) = super(20)
+  def connect_gated(**settings) = super(**settings, pool: @lanes ? 5 : 2)
 
   # Each field says in which transaction it is, too.
   def select(...)
@@ -46,6 +54,7 @@ class SnapshotInterruptTest < InterruptTest
   end
 
   def schema(_piped, fields)
-    (@@with_snapshot ||= {})[fields] ||= Class.new(super) { use(Pipeloader, snapshot: true) }
+    lanes = @lanes || 1
+    (@@with_snapshot ||= {})[[fields, lanes]] ||= Class.new(super) { use(Pipeloader, snapshot: true, lanes: lanes) }
   end
 end

@@ -338,9 +338,11 @@ class SnapshotTest < WireCase
         next Account.sum(:balance) if index.zero?
 
         set.call
-        [setting.to_s, Account.count, setting.to_s]
+        unparked = Account.with_connection { |it| it.query_value(VALUE) }
+        set.call
+        [unparked.to_s, setting.to_s, Account.count, setting.to_s]
       end
-      assert_equal ["600", *[%(["", 6, ""])] * 2], found
+      assert_equal ["600", *[%(["", "", 6, ""])] * 2], found
     end
   end
 
@@ -353,6 +355,44 @@ class SnapshotTest < WireCase
     end
     assert_equal %(["b", ""]), found[1]
     assert_match(/use `SET LOCAL`/, ran(1) { Account.transaction { Account.with_connection { |it| it.execute("SET app.x = 'b'") } } }.first)
+  end
+
+  # What a read-only transaction allows, and others hear or see when it is over: as without.
+  def test_what_is_told_and_written_to_temporary_tables
+    side(:ear).exec("LISTEN snapshot_test")
+    tells = {
+      execute: -> { Account.with_connection { |it| it.execute("NOTIFY snapshot_test, 'execute'") } },
+      transaction: -> { Account.transaction { Account.with_connection { |it| it.execute("NOTIFY snapshot_test, 'transaction'") } } },
+      parked: -> { Account.with_connection { |it| it.select_rows("SELECT count(pg_notify('snapshot_test', 'parked'))") } }
+    }
+    tells.each do |name, tell|
+      assert_equal "600", ran(2) { |index| index.zero? ? tell.call : Account.sum(:balance) }.last
+      assert_equal ["snapshot_test", name.to_s], side(:ear).wait_for_notify(10) { |channel, _, payload| break [channel, payload] }
+    end
+    Account.with_connection { |it| it.execute("CREATE TEMP TABLE seen (id int)") }
+    count = -> { Account.with_connection { |it| it.select_value("SELECT count(*) FROM seen") } }
+    writes = ->(*) { Account.with_connection { |it| it.execute("INSERT INTO seen VALUES (1)") } }
+    found = ran(2) { |index| index.zero? ? (writes.call && Account.transaction(&writes)) && 1 : [Account.sum(:balance), count.call] }
+    assert_equal ["1", "[600, 2]"], found
+    assert_equal(["2"], ran(1) { refused { Account.transaction { writes.call && raise(ActiveRecord::ActiveRecordError) } } && count.call })
+  ensure
+    Gated.with_connection { |it| it.execute("DROP TABLE IF EXISTS pg_temp.seen") }
+  end
+
+  # ActiveRecord keeps what it learns of a table for all tenants; and it looks also behind a failure.
+  def test_a_table_that_is_first_looked_at
+    side.exec("CREATE SCHEMA snapshot_tenant; CREATE TABLE snapshot_tenant.looked (id int, own int); CREATE TABLE looked (id int, common int)")
+    paths = SnapshotTest.schema({ snapshot: true, settings: ->(_) { { "search_path" => "snapshot_tenant, public" } } })
+    looks = lambda do |before|
+      Gated.connection_pool.schema_cache.clear!
+      before.call
+      Class.new(Gated) { self.table_name = "looked" }.tap { |model| model.define_singleton_method(:name) { "Looked" } }.columns.map(&:name)
+    end
+    fails = -> { Gated.with_connection { |it| it.execute("SELECT 1") && refused { it.raw_connection.exec("SELECT 1 / 0") } } }
+    assert_equal [%(["id", "common"])], ran(1, schema: paths) { looks.call(-> { Account.sum(:balance) }) }
+    assert_equal [%(["id", "common"])], ran(1) { looks.call(fails) }
+  ensure
+    side.exec("DROP SCHEMA snapshot_tenant CASCADE; DROP TABLE looked")
   end
 
   def test_with_settings
@@ -371,6 +411,50 @@ class SnapshotTest < WireCase
     end
     2.times { answer(SETTINGS, "{ total accounts { behind } }", x: "a") }
     assert_round_trips(2) { answer(SETTINGS, "{ total accounts { behind } }", x: "a") }
+  end
+
+  # Executed by a fiber of a resolver's own, which Pipeloader doesn't know.
+  def test_a_query_that_an_enumerator_executes
+    run = ->(index) { index == 1 ? FAILS[:parked].call : Account.sum(:balance) }
+    [WITHOUT, PIPED].each do |schema|
+      fill
+      found = ran(1) do
+        Account.count && spend
+        Enumerator.new { |them| them << schema.execute("{ a: run b: run(index: 1) c: run(index: 2) }", context: { run: run }).to_h }.next.then do |it|
+          [*it["data"].values, it["errors"].size, Account.sum(:balance)]
+        end
+      end
+      assert_equal [%(["600", nil, "600", 1, 600])], found
+    end
+  end
+
+  # By a `Promise` of GraphQL::Batch, say. GraphQL 2.5 runs the dataloader once more for them.
+  class Later
+    def initialize(&read) = @read = read
+    def value = @read.call
+  end
+
+  class LazyQuery < GraphQL::Schema::Object
+    graphql_name "Query"
+    field :now, Integer
+    field :later, Integer
+
+    def now = context[:run].call
+    def later = Later.new(&context[:run])
+  end
+
+  def test_what_is_read_lazily
+    schema = Class.new(PIPED) do
+      query(LazyQuery)
+      lazy_resolve(Later, :value)
+    end
+    found = schema.execute("{ now later }", context: { run: -> { Account.sum(:balance).tap { spend } } }).to_h
+    if GraphQL::Dataloader.instance_method(:run).parameters.empty?
+      assert_match(/resolves lazy values when all else .* is done/, found["errors"].first["message"])
+    else
+      assert_equal({ "data" => { "now" => 600, "later" => 600 } }, found)
+    end
+    release
   end
 
   # -- the caller's ----------------------------------------------------------------------------------------------------
@@ -454,6 +538,64 @@ class SnapshotTest < WireCase
     assert_equal ["1"], found
   end
 
+  # A resolver may lease it for good, also when it has been read.
+  def test_a_connection_that_a_resolver_leases
+    [-> { Account.count && Gated.lease_connection }, -> { Gated.lease_connection && Account.count }].each do |lease|
+      ran_here { lease.call }
+      refute_nil Gated.connection_pool.active_connection?
+      release
+    end
+    ran_here { Account.count }
+    assert_nil Gated.connection_pool.active_connection?
+  end
+
+  # Who has it in hand, finds it as without.
+  def test_a_connection_that_somebody_has_in_hand
+    by_hand = Gated.lease_connection.raw_connection
+    ran_here { Account.sum(:balance) }
+    assert_equal PG::PQTRANS_IDLE, by_hand.transaction_status
+    by_hand.send_query("SELECT 7")
+    assert_equal 7, by_hand.get_last_result.getvalue(0, 0)
+  end
+
+  # It can't.
+  def test_another_thread_that_gives_it_back
+    found = ran(2) do |index|
+      first = Account.sum(:balance)
+      adapter = Gated.connection_pool.active_connection?
+      message = Thread.new { refused { adapter.expire } }.value if index.zero?
+      spend
+      [first, message.to_s[0, 24], Account.sum(:balance)]
+    end
+    assert_equal ['[600, "Cannot expire connection", 600]', '[600, "", 600]'], found
+  end
+
+  # By somebody's pg_cancel_backend in that moment: it is left in a transaction that has failed.
+  def test_an_end_that_was_canceled
+    kept = Gated.lease_connection
+    ran_here { Account.count }
+    raw(kept).block
+    raw(kept).discard_results
+    raw(kept).exec("BEGIN")
+    assert_raises(PG::DivisionByZero) { raw(kept).exec("SELECT 1 / 0") }
+    2.times { assert_equal 6, refused { Account.count } }
+  end
+
+  # Nobody waits for an end that doesn't come, to end the connection: not the pool's reaper, either.
+  def test_the_network_is_gone_behind_a_response
+    gate = put_gate(min_messages: "error", pool: 3)
+    [-> { Gated.connection_pool.disconnect! }, -> { Gated.connection_pool.flush(-1) }, -> { Gated.connection_pool.connections.each(&:disconnect!) }].each do |ends|
+      gate.pass
+      ran_here { Account.sum(:balance).tap { gate.hold(:requests) } }
+      release
+      ender = in_thread(&ends)
+      assert ender.join(20), "waits:\n#{ender.backtrace&.first(8)&.join("\n")}"
+      gate.pass
+      assert_equal 6, Account.count
+      release
+    end
+  end
+
   # What others have written since is seen when the response is there.
   def test_the_query_cache_afterwards
     Gated.cache do
@@ -483,8 +625,13 @@ class SnapshotTest < WireCase
   # -- faults ----------------------------------------------------------------------------------------------------------
 
   def test_a_connection_that_breaks_before_it_is_used
-    Gated.with_connection { |it| terminate(raw(it).backend_pid) }
-    assert_equal %w[600 600], ran(2) { Account.sum(:balance).tap { spend } }
+    [-> { Account.sum(:balance) }, -> { Account.transaction { Account.sum(:balance) } }].each do |read|
+      fill
+      kept = Gated.lease_connection
+      kept.select_value("SELECT 1")
+      terminate(raw(kept).backend_pid)
+      assert_equal %w[600 600], ran(2) { read.call.tap { spend } }
+    end
   end
 
   # Nobody reads in another one.
@@ -525,6 +672,9 @@ class SnapshotTest < WireCase
   end
 
   private
+
+  # Without giving its connection back.
+  def ran_here(&block) = PIPED.execute("{ run }", context: { run: ->(_) { block.call } })
 
   # @return [String] what it is refused with, if it is
   def refused

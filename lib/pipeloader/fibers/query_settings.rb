@@ -17,14 +17,6 @@ module Pipeloader
         all.size > 1 ? all.find { |it| Exception === it } || SettingsError.new(DIFFER) : all.first
       end
 
-      # True if they read one snapshot: as `use Pipeloader, snapshot:` says, and where none of them is there to write.
-      #
-      # @param queries [Array<GraphQL::Query, GraphQL::Query::Partial>]
-      def snapshot?(queries)
-        queries.any? { |query| option(query.schema, :snapshot) } &&
-          queries.all? { |query| (GraphQL::Query === query ? query : query.query).query? }
-      end
-
       # @param settings [Settings, Exception, nil] as #of returns it
       # @return [Settings, nil]
       def known!(settings) = Exception === settings ? raise(settings.dup) : settings
@@ -42,11 +34,12 @@ module Pipeloader
         raise SettingsError, DISABLED if set?(queries)
       end
 
+      # What `use Pipeloader` was given, if it was used.
+      def option(schema, name) = (schema.pipeloader_options[name] if schema.respond_to?(:pipeloader_options))
+
       private
 
       def set?(queries) = queries.any? { |query| option(query.schema, :settings) }
-
-      def option(schema, name) = (schema.pipeloader_options[name] if schema.respond_to?(:pipeloader_options))
 
       # Once for each query. What the callable itself reads has none.
       def asked(query)

@@ -73,8 +73,9 @@ module Pipeloader
       @thread = Thread.current
       queries = Response.queries
       @settings = QuerySettings.of(queries)
-      @read_transactions = ({}.compare_by_identity if QuerySettings.snapshot?(queries)) # {pool => ReadTransaction}
-      @lanes = lanes unless @read_transactions
+      @outer_transactions = Response.of_thread&.read_transactions
+      @read_transactions = @outer_transactions || ReadTransactions.of(queries)
+      @lanes = lanes
       @counters = Counters.of(queries)
       @several = queries.size > 1
       @one_by_one = @several && queries.grep(GraphQL::Query).any?(&:mutation?)
@@ -105,7 +106,7 @@ module Pipeloader
     def read_transaction(adapter)
       return unless @read_transactions && ActiveRecord::ConnectionAdapters::ConnectionPool === adapter.pool && meet(adapter).zero?
 
-      transaction = @read_transactions[adapter.pool] ||= ReadTransaction.new
+      transaction = @read_transactions[adapter.pool]
       lease_of(adapter.pool).keep(adapter)
       transaction.on(adapter)
     end
@@ -113,7 +114,7 @@ module Pipeloader
     # It has all that it asked for.
     def over
       @read_ahead&.over(self)
-      @read_transactions&.each_value(&:ask_end)
+      @read_transactions&.ask_end unless @outer_transactions
     end
 
     # @param settings [Settings, Exception, nil]
@@ -216,10 +217,15 @@ module Pipeloader
       Thread.pipeloader_host_handle_interrupt(Object => :never) { close unless @closed }
     end
 
+    protected
+
+    # @return [ReadTransactions, nil]
+    attr_reader :read_transactions
+
     private
 
     def close
-      @read_transactions&.each_value(&:give_up)
+      @read_transactions&.give_up unless @outer_transactions
       QuerySettings.forget_cached if surrounds?
       @read_transactions = nil
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }

@@ -23,7 +23,8 @@ module Pipeloader
         snapshot = pipeloader_unread_snapshot if materialize_transactions
         super do |connection|
           pipeloader_await_end(connection)
-          snapshot ? snapshot.within(connection, @pipeloader_keeps != false) { yield connection } : yield(connection)
+          pipeloader_session.read_transaction&.tidy(connection) if pipeloader_session.aside?
+          snapshot ? snapshot.within(connection, @pipeloader_logged) { yield connection } : yield(connection)
         end
       end
 
@@ -35,16 +36,30 @@ module Pipeloader
         pipeloader_begin_in_snapshot || super
       end
 
-      def commit_db_transaction(...) = pipeloader_control_in_snapshot(:end_own) || super
-      def exec_rollback_db_transaction(...) = pipeloader_control_in_snapshot(:end_own) || super
+      def commit_db_transaction(...) = pipeloader_control_in_snapshot(:commit_own) || super
+      def exec_rollback_db_transaction(...) = pipeloader_control_in_snapshot(:roll_back_own) || super
       def exec_restart_db_transaction(...) = pipeloader_control_in_snapshot(:restart_own) || super
 
       # Else the query would go to another connection, from another thread.
       def async_enabled? = super && pipeloader_snapshot.nil?
 
-      # It goes back to its pool, or is taken from somebody.
+      # It goes back to its pool; or ActiveRecord refuses that, since it is another thread's.
       def expire(...)
-        pipeloader_session.read_transaction&.give_up
+        pipeloader_session.read_transaction&.give_up if @owner.equal?(ActiveSupport::IsolatedExecutionState.context)
+        super
+      end
+
+      # True if somebody may use it without this.
+      def pipeloader_in_hands? = @raw_connection_dirty
+
+      # Whose end is on its way, is as good as idle.
+      def pipeloader_idle?
+        pipeloader_await_end(@raw_connection)
+        super
+      end
+
+      def reset!(...)
+        pipeloader_await_end(@raw_connection)
         super
       end
 
@@ -55,12 +70,11 @@ module Pipeloader
 
       private
 
-      # Whoever sends anything without this, may set something.
       def log(sql, ...)
-        outer, @pipeloader_keeps = @pipeloader_keeps, ReadTransaction.keeps?(sql)
+        outer, @pipeloader_logged = @pipeloader_logged, sql
         super
       ensure
-        @pipeloader_keeps = outer
+        @pipeloader_logged = outer
       end
 
       # @return [ReadTransaction, nil] that what is sent from here belongs into
@@ -77,7 +91,7 @@ module Pipeloader
 
       def pipeloader_begin_in_snapshot
         snapshot = pipeloader_snapshot or return
-        pipeloader_host_with_raw_connection(materialize_transactions: false) do |connection|
+        pipeloader_host_with_raw_connection(allow_retry: true, materialize_transactions: false) do |connection|
           pipeloader_await_end(connection)
           snapshot.begin_own(connection)
         end
@@ -94,15 +108,10 @@ module Pipeloader
       # Of a response that is over.
       def pipeloader_await_end(connection) = pipeloader_session.read_transaction&.await_end(connection)
 
-      def pipeloader_send_gathered_if_idle
-        pipeloader_await_end(@raw_connection)
-        super
-      end
-
       def pipeloader_stay_if_set(sql)
         if (snapshot = pipeloader_snapshot)
           raise SnapshotError, BY_HAND if SQLText.controls_transactions?(sql)
-          raise SnapshotError, SET if ReadTransaction.keeps?(sql) && snapshot.sets_end?(self)
+          raise SnapshotError, SET if SQLText.effect_on_session(sql) == :changes && snapshot.sets_end?(self)
         end
         super
       end

@@ -70,7 +70,16 @@ module Pipeloader
     def unanswered = @reads.reject { |read| read.answered? || read.late? }
 
     # True if other connections of its pool may be asked for its reads.
-    def lends? = @lends && @adapter.pipeloader_alike? && @adapter.pool.respond_to?(:pipeloader_spare)
+    def lends? = @lends && @session.lends? && @adapter.pool.respond_to?(:pipeloader_spare)
+
+    # @return [String, nil, false] the snapshot it reads in, for other connections; nil for none, false if they can't have it
+    def export_snapshot
+      snapshot = read_transaction or return
+      response.count(0, 0) unless snapshot.exported?
+      taken_out { @adapter.pipeloader_connection(allow_retry: false) { |connection| snapshot.export(connection) } } || false
+    rescue ActiveRecord::ActiveRecordError, PG::Error, SnapshotError # its own reads will tell
+      false
+    end
 
     # Another connection is asked for them.
     def lend(reads) = @reads -= reads
@@ -99,28 +108,34 @@ module Pipeloader
     # Whatever ActiveRecord has to ask of the connection first (to connect, to see whether it is there, BEGIN): while it waits
     # for that, nobody reads what another burst's server has to say, which may be what keeps this one's from us (PgBouncer).
     def ready
-      @session.gathered(self)
-      losing(unanswered) { |resendable| @adapter.pipeloader_ready(allow_retry: resendable) }
-    ensure
-      @session.gather(self) if pending?
+      taken_out { losing(unanswered) { |resendable| @adapter.pipeloader_ready(allow_retry: resendable) } }
     end
 
     # @param together [Array<Pipeline>] the pipelines that are open
     #
     #: (Array[Burst], Array[Pipeline]) -> void
     def run_before(others, together)
-      @session.gathered(self)
       @others = others
       @together = together
       @held_back = false
-      attempt(unanswered) while pending? && !@held_back
-      run_others
-    ensure
-      # Unsent reads go before any write that comes first.
-      @session.gather(self) if pending?
+      taken_out do
+        attempt(unanswered) while pending? && !@held_back
+        run_others
+      end
     end
 
     private
+
+    # Yields while nobody else would send it. Unsent reads go before any write that comes first.
+    def taken_out
+      @session.gathered(self)
+      yield
+    ensure
+      @session.gather(self) if pending?
+    end
+
+    #: () -> ReadTransaction?
+    def read_transaction = response.read_transaction(@adapter)
 
     def attempt(reads)
       losing(reads) do |resendable|
@@ -147,7 +162,7 @@ module Pipeloader
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
-      @snapshot = response.read_transaction(@adapter)&.then { |it| it if it.takes?(connection) }
+      @snapshot = read_transaction&.then { |it| it if it.takes?(connection) }
       singly = Statements.new(@session).of(@ordered = in_order(unanswered, connection), coalesces?(connection))
       return if singly.empty?
 
@@ -214,7 +229,7 @@ module Pipeloader
     end
 
     def close(pipeline, statements, connection)
-      @snapshot&.sent(statements, connection)
+      @snapshot&.sent(statements, connection, response.settings?)
       @session.cut_short = true if pipeline.cut_short? && !outside_transactions?
       register(statements)
       tally(pipeline, statements)

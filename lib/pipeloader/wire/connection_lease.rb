@@ -28,7 +28,7 @@ module Pipeloader
         yield @lease.connection
       ensure
         @inside.delete(fiber)
-        release if @taken == :new && @inside.empty?
+        release if @taken == :new && @inside.empty? && !@kept
       end
     end
 
@@ -36,10 +36,10 @@ module Pipeloader
 
     # Until the response ends: it has a transaction open on +connection+.
     def keep(connection)
-      return if @leased_before || @taken == :over || !@lease.connection.equal?(connection) || @lease.sticky
+      return if @leased_before || !@lease.connection.equal?(connection)
 
-      @lease.sticky = true
-      @taken = :over
+      take_over unless @taken
+      @kept = true
     end
 
     # Called when the response ends: whoever is still inside was abandoned there.
@@ -47,6 +47,7 @@ module Pipeloader
       Thread.handle_interrupt(Object => :never) do
         # First: under a fiber scheduler another fiber may lease one while this is given back.
         taken, @taken = @taken, nil
+        @kept = false
         # What code inside has leased for good stays leased.
         @pool.release_connection if taken == :over || (taken && !@lease.sticky)
       end

@@ -27,6 +27,13 @@ module Pipeloader
     # It is, see #ready?.
     def ready = nil
 
+    # In the snapshot that the lender has exported.
+    #
+    #: (String) -> void
+    def read_in(exported)
+      @read_transaction = ReadTransaction.new(exported).on(@adapter)
+    end
+
     #: (Array[Read]) -> void
     def borrow(reads)
       @reads = reads
@@ -43,18 +50,23 @@ module Pipeloader
     def give_back
       @lender.take_back(@reads.reject(&:answered?))
       response.part(@adapter)
-      @adapter.disconnect! unless @adapter.pipeloader_idle?
+      @adapter.disconnect! unless @read_transaction&.ask_end || @adapter.pipeloader_idle?
     ensure
       @adapter.pool.checkin(@adapter)
     end
 
     private
 
+    attr_reader :read_transaction
+
+    # What a connection answers that hasn't got the snapshot, is no answer: it may be another server's.
+    def deliver(...) = (super unless @read_transaction&.refused?)
+
     # Nobody is told: another connection answers.
     def losing(_reads)
       @over = true
       yield false
-    rescue ActiveRecord::ActiveRecordError, PG::Error
+    rescue ActiveRecord::ActiveRecordError, PG::Error, SnapshotError
       nil
     end
   end

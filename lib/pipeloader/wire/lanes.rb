@@ -62,7 +62,15 @@ module Pipeloader
       times = slow.map(&:first)
       # No more than it takes to be done when the slowest one is.
       wanted = [@most, slow.size, (times.sum / times.max).ceil].min
-      share_out(slow, ready_lanes(burst, wanted - 1, lanes))
+      ready = ready_lanes(burst, wanted - 1, lanes)
+      share_out(slow, ready) if ready.any? && share_snapshot(burst, ready)
+    end
+
+    # @return [Boolean] whether the lanes would read what the burst does
+    def share_snapshot(burst, lanes)
+      exported = burst.export_snapshot
+      lanes.each { |lane| lane.read_in(exported) } if exported
+      exported != false
     end
 
     # @return [Array<Array(Float, Array<Read>)>] milliseconds, and reads that one statement may answer

@@ -7,23 +7,40 @@ module Pipeloader
   # The first burst begins it. Each statement goes back to a savepoint first, under its own Sync: whatever the one before it did,
   # it did to itself. So there is no round trip more until the end, and none has failed when a burst is over.
   class ReadTransaction
-    BEGINNING = ["BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", "SAVEPOINT pipeloader_read"].freeze
+    BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
+    SAVEPOINT = "SAVEPOINT pipeloader_read"
     BACK = ["ROLLBACK TO SAVEPOINT pipeloader_read"].freeze
-    # What the statement before has set, stays: by a resolver's own SET.
-    FORTH = ["RELEASE SAVEPOINT pipeloader_read", "SAVEPOINT pipeloader_read"].freeze
+    # What the statement before has left behind, stays.
+    FORTH = ["RELEASE SAVEPOINT pipeloader_read", SAVEPOINT].freeze
+    # No savepoint may be open there.
+    EXPORT = "SELECT pg_export_snapshot()"
     OWN = ["SAVEPOINT pipeloader_own"].freeze
-    # A transaction that can't write has but settings to commit, most of which end with it.
     OWN_AGAIN = ["ROLLBACK TO SAVEPOINT pipeloader_own"].freeze
     OWN_OVER = [*OWN_AGAIN, "RELEASE SAVEPOINT pipeloader_own"].freeze
-    WHILE_WAITING = { Object => :on_blocking }.freeze
     GONE = "The snapshot of `use Pipeloader, snapshot: true` is gone: its connection broke, or a resolver gave it back, " \
-           "reset it or took another. `idle_in_transaction_session_timeout` must be longer than a query takes"
-    private_constant :BEGINNING, :BACK, :FORTH, :OWN, :OWN_AGAIN, :OWN_OVER, :WHILE_WAITING, :GONE
+           "reset it, took another or ended its transaction by hand. `idle_in_transaction_session_timeout` must be longer " \
+           "than a query takes"
+    private_constant :BEGIN_READ, :SAVEPOINT, :BACK, :FORTH, :EXPORT, :OWN, :OWN_AGAIN, :OWN_OVER, :GONE
 
-    # True if what an SQL text sets is to stay, as it does without a transaction: not what `SET LOCAL` does.
-    def self.keeps?(sql) = SQLText.effect_on_session(sql) == :changes
+    # What a statement leaves behind: `SET` stays, as it does without a transaction; `SET LOCAL` ends with its statement.
+    #
+    # @param sql [String, nil] nil if nobody has seen it
+    # @return [Array<String>, nil] what goes before the next statement because of it
+    def self.left_by(sql)
+      return FORTH if sql.nil? || SQLText.effect_on_session(sql) == :changes || SQLText.notifies?(sql)
+
+      SQLText.plain?(sql) ? (BACK if SQLText.sets_by_function?(sql)) : (SQLText.sets?(sql) ? BACK : FORTH)
+    end
+
+    # True if that is to stay.
+    def self.keeps?(sql) = left_by(sql).equal?(FORTH)
 
     alias inspect to_s
+
+    # @param exported [String, nil] the snapshot of another one, as its #export returned it
+    def initialize(exported = nil)
+      @begin = [BEGIN_READ, *("SET TRANSACTION SNAPSHOT '#{exported}'" if exported)]
+    end
 
     # Its connection reads. Another's may, as long as none has been asked.
     #
@@ -57,34 +74,70 @@ module Pipeloader
 
     # It is over.
     #
-    #: (Array[Statement], PG::Connection) -> void
-    def sent(statements, connection)
-      if @opening && statements.first.set < BEGINNING.size
-        give_up_on(connection)
+    # @param set [Boolean] whether Settings were set in it
+    #
+    #: (Array[Statement], PG::Connection, bool) -> void
+    def sent(statements, connection, set)
+      if @opening && statements.first.set <= @begin.size
+        @refused = true
+        TransactionControl.close_unless_over(connection)
       else
-        @loose = false
-        @read ||= statements.any?(&:answered?)
+        last = statements.reverse_each.find(&:answered?)
+        @read ||= !last.nil?
+        @left = (BACK if set || (last && ReadTransaction.left_by(last.sql).equal?(BACK)))
       end
-      settle(connection, BACK) if failed?(connection)
+      TransactionControl.settle(connection, BACK) if failed?(connection)
+    end
+
+    # True if the server hasn't begun it.
+    def refused? = @refused
+
+    ## Lanes
+
+    # True if it is open, and none of ActiveRecord's in it.
+    def shared? = !@own && !@ending && !@connection.nil? && open?(@connection) && @adapter.open_transactions.zero?
+
+    # True if its snapshot is known to others.
+    def exported? = !@exported.nil?
+
+    # Lets other connections read in its snapshot, which takes a round trip once.
+    #
+    # @return [String, nil] what #initialize takes; nil if nothing is read in it
+    def export(connection)
+      return unless takes?(connection)
+
+      @exported ||= if open?(connection)
+                      TransactionControl.call_or_close(connection, [*cleaning(connection), FORTH.first, EXPORT, SAVEPOINT])
+                    else
+                      begin_by(connection, [*@begin, EXPORT, SAVEPOINT])
+                    end
     end
 
     ## What ActiveRecord sends itself
 
     # Yields to send it.
     #
-    # @param keep [Boolean] whether what it sets is to stay
+    # @param sql [String, nil] nil if nobody has seen it
     #
-    #: [T] (PG::Connection, bool) { () -> T } -> T
-    def within(connection, keep)
-      return yield unless takes?(connection)
+    #: [T] (PG::Connection, String?) { () -> T } -> T
+    def within(connection, sql)
+      unless takes?(connection)
+        @own_stays ||= @own && ReadTransaction.keeps?(sql)
+        return yield
+      end
 
       enter(connection)
-      @loose = keep
+      @left = ReadTransaction.left_by(sql)
       begin
         yield.tap { @read = true }
       ensure
-        settle(connection, BACK) if open?(connection) && connection.transaction_status != PG::PQTRANS_INTRANS
+        TransactionControl.settle(connection, BACK) if open?(connection) && connection.transaction_status != PG::PQTRANS_INTRANS
       end
+    end
+
+    # Undoes what the last statement has set for itself, before somebody else looks: see Session#set_aside.
+    def tidy(connection)
+      enter(connection) if open?(connection) && !@own
     end
 
     # True if a transaction of ActiveRecord's is begun in it.
@@ -99,19 +152,25 @@ module Pipeloader
     def begin_own(connection)
       return false unless takes?(connection)
 
-      enter(connection)
-      control(connection, OWN)
+      enter(connection, OWN)
+      @own_stays = false
       @read = @own = true
     end
 
-    # Its ROLLBACK, or COMMIT.
-    def end_own(connection)
-      control(connection, OWN_OVER)
+    # Its COMMIT: settings end with it.
+    def commit_own(connection)
+      @own_stays && !failed?(connection) ? TransactionControl.call(connection, FORTH) : roll_back_own(connection)
+      @own = false
+    end
+
+    # Its ROLLBACK.
+    def roll_back_own(connection)
+      TransactionControl.call(connection, OWN_OVER)
       @own = false
     end
 
     # ROLLBACK AND CHAIN
-    def restart_own(connection) = control(connection, OWN_AGAIN)
+    def restart_own(connection) = TransactionControl.call(connection, OWN_AGAIN)
 
     ## The end
 
@@ -121,13 +180,15 @@ module Pipeloader
 
       @connection.send_query(failed?(@connection) ? [*BACK, "COMMIT"].join(";") : "COMMIT")
       @ending = true
+      await_end(@connection) if @adapter.pipeloader_in_hands?
+      true
     rescue PG::Error # all has been read
       nil
     end
 
     # Returns when the end that was asked for has come, if +connection+ is its own.
     def await_end(connection)
-      return unless @ending && (connection.equal?(@connection) || broken?(@connection))
+      return unless @ending && (connection.equal?(@connection) || TransactionControl.broken?(@connection))
 
       Waiting.outside { @connection.block }
       @connection.discard_results
@@ -141,14 +202,16 @@ module Pipeloader
       return if @ending || (connection = @connection).nil?
 
       CancelRequest.clear(connection) if open?(connection)
-      settle(connection, ["ROLLBACK"]) if open?(connection)
+      TransactionControl.settle(connection, ["ROLLBACK"]) if open?(connection)
     ensure
       leave if connection
     end
 
     private
 
+    # Somebody may have had the end itself canceled.
     def leave
+      TransactionControl.close_unless_over(@connection)
       @adapter.pipeloader_leave_snapshot
       @connection = nil
       @ending = false
@@ -157,21 +220,20 @@ module Pipeloader
     # True if another connection has it.
     def elsewhere?(connection) = !@connection.nil? && !connection.equal?(@connection) && !over?(@connection)
 
-    # To where what comes next begins: whatever has failed, is gone.
-    def again(connection) = @loose && !failed?(connection) ? FORTH : BACK
+    # What goes before whatever comes next.
+    def cleaning(connection) = failed?(connection) ? BACK : @left
 
     def open?(connection) = connection.equal?(@connection) && !over?(connection)
-    def over?(connection) = broken?(connection) || connection.transaction_status == PG::PQTRANS_IDLE
-    def broken?(connection) = connection.finished? || connection.status == PG::CONNECTION_BAD
+    def over?(connection) = TransactionControl.over?(connection)
     def failed?(connection) = connection.transaction_status == PG::PQTRANS_INERROR
     def commands(texts) = texts.map { |sql| [sql, []] }
 
     def first_commands(connection)
       @opening = !open?(connection)
-      return again(connection) unless @opening
+      return cleaning(connection) || BACK unless @opening
 
       begin_on(connection)
-      BEGINNING
+      [*@begin, SAVEPOINT]
     end
 
     # Noted before it is sent: whatever happens then, it is ended.
@@ -180,43 +242,18 @@ module Pipeloader
       @adapter.pipeloader_session.read_transaction = self
     end
 
-    # It may have begun, or not.
-    def give_up_on(connection)
-      CancelRequest.close(connection) unless over?(connection)
+    # Sends +texts+ in it, where nothing is left of what was there before.
+    def enter(connection, texts = [])
+      return begin_by(connection, [*@begin, SAVEPOINT, *texts]) unless open?(connection)
+
+      texts = [*cleaning(connection), *texts]
+      TransactionControl.call(connection, texts) if texts.any?
+      @left = nil
     end
 
-    def enter(connection)
-      return (control(connection, again(connection)) if @loose || failed?(connection)) if open?(connection)
-
+    def begin_by(connection, texts)
       begin_on(connection)
-      begin
-        control(connection, BEGINNING)
-        begun = true
-      ensure
-        give_up_on(connection) unless begun
-      end
-    end
-
-    # Interrupts come in while it waits.
-    def control(connection, texts)
-      Thread.pipeloader_host_handle_interrupt(WHILE_WAITING) do
-        CancelRequest.clear(connection)
-        done = Waiting.outside { connection.async_exec(texts.join(";")).clear }
-      ensure
-        CancelRequest.clear(connection) unless done
-      end
-    end
-
-    # None comes in, but it ends in time, or the connection does.
-    def settle(connection, texts)
-      Thread.pipeloader_host_handle_interrupt(CancelRequest::UNINTERRUPTED) do
-        CancelRequest.clear(connection)
-        connection.send_query(texts.join(";"))
-        connection.block(CancelRequest::CLEARING)
-        connection.is_busy ? CancelRequest.close(connection) : connection.discard_results
-      end
-    rescue PG::Error
-      CancelRequest.close(connection) unless broken?(connection)
+      TransactionControl.call_or_close(connection, texts)
     end
   end
 end

@@ -108,6 +108,9 @@ module Pipeloader
 
     def alike? = !@changed && !@locking
 
+    # True if what is asked for now may be asked of them, too: in no transaction, or in one whose snapshot they can have.
+    def lends? = alike? && (@adapter.pipeloader_idle? || !!@read_transaction&.shared?)
+
     ## Statements that the server knows by name
 
     # @return [String, nil]

@@ -24,13 +24,15 @@ module Pipeloader
     }xmi
     LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
 
+    NOTIFIES = /\bpg_notify\s*\(/i
+
     # Begins or ends a transaction, once what is quoted is left out.
     CONTROLS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:begin|start|commit|end|rollback|abort|prepare\s+transaction)\b}mi
     DOLLAR_QUOTED = /\$(\w*)\$.*?\$\1\$/m
 
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :CONTROLS, :DOLLAR_QUOTED
+    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :NOTIFIES, :CONTROLS, :DOLLAR_QUOTED
 
     # {SQL => :changes, :locks or nil}, see #effect_on_session.
     EFFECTS = Bounded.new(1000)
@@ -61,6 +63,11 @@ module Pipeloader
 
       #: (String) -> bool
       def sets_by_function?(sql) = SETS_BY_FUNCTION.match?(sql)
+
+      # True if it tells whoever listens, once it is committed.
+      #
+      #: (String) -> bool
+      def notifies?(sql) = NOTIFIES.match?(sql)
 
       # What it leaves in its session when its transaction is over.
       #

@@ -1,0 +1,72 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What begins, marks and ends transactions, sent by itself: several SQL texts in one trip.
+  module TransactionControl
+    WHILE_WAITING = { Object => :on_blocking }.freeze
+    private_constant :WHILE_WAITING
+
+    class << self
+      # Interrupts come in while it waits, and at no other time.
+      #
+      # @return [String, nil] the value that was asked for
+      # @raise [PG::Error]
+      #
+      #: (PG::Connection, Array[String]) -> String?
+      def call(connection, texts)
+        Thread.pipeloader_host_handle_interrupt(WHILE_WAITING) do
+          CancelRequest.clear(connection)
+          connection.send_query(texts.join(";"))
+          results = Waiting.outside { results_of(connection) }
+          done = true
+          results.each(&:check).filter_map { |result| result.getvalue(0, 0) if result.ntuples.positive? }.first
+        ensure
+          CancelRequest.clear(connection) unless done
+        end
+      end
+
+      # As #call; where that fails, the connection is closed: nobody would know what is open there.
+      def call_or_close(connection, texts)
+        value = call(connection, texts)
+        known = true
+        value
+      ensure
+        close_unless_over(connection) unless known
+      end
+
+      # No interrupt comes in, but it ends in time, or the connection does.
+      #
+      #: (PG::Connection, Array[String]) -> void
+      def settle(connection, texts)
+        Thread.pipeloader_host_handle_interrupt(CancelRequest::UNINTERRUPTED) do
+          CancelRequest.clear(connection)
+          connection.send_query(texts.join(";"))
+          connection.block(CancelRequest::CLEARING)
+          connection.is_busy ? CancelRequest.close(connection) : connection.discard_results
+        end
+      rescue PG::Error
+        CancelRequest.close(connection) unless broken?(connection)
+      end
+
+      # Leaves no transaction open.
+      def close_unless_over(connection)
+        CancelRequest.close(connection) unless over?(connection)
+      end
+
+      # True if no transaction is open.
+      def over?(connection) = broken?(connection) || connection.transaction_status == PG::PQTRANS_IDLE
+
+      def broken?(connection) = connection.finished? || connection.status == PG::CONNECTION_BAD
+
+      private
+
+      def results_of(connection)
+        results = []
+        while (result = connection.get_result)
+          results << result
+        end
+        results
+      end
+    end
+  end
+end
