@@ -139,8 +139,9 @@ module Pipeloader
     # @return [Array(Read, Integer)] which isn't sent yet, and where in a row the owner's key is
     def along(connection, number)
       asked = statement(connection)
-      sql = yield KeySettings.read(asked.sql, number)
-      [connection.pipeloader_read_along(sql, "#{@model.name} Load", asked.binds, asked.preparable), asked.at]
+      sql = yield KeySettings.read(asked.sql, @owners_key.types.first)
+      binds = [keys_bind(KeySettings.name(number)), *asked.binds]
+      [connection.pipeloader_read_along(sql, "#{@model.name} Load", binds, asked.preparable), asked.at]
     end
 
     # @param result [ActiveRecord::Result] of what was asked for

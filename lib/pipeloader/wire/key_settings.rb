@@ -6,7 +6,8 @@ module Pipeloader
   #     WITH pipeloader_level AS MATERIALIZED (
   #     SELECT "posts"."id", "posts"."author_id" FROM "posts" ORDER BY "posts"."id" LIMIT 3
   #     ) SELECT * FROM pipeloader_level WHERE
-  #     (SELECT set_config('pipeloader.keys_1', …, true) IS NOT NULL FROM (SELECT DISTINCT "author_id" … FROM pipeloader_level) …)
+  #     (SELECT set_config('pipeloader.keys_1', …(array_agg(DISTINCT "author_id"::bigint)…)::text…, true) IS NOT NULL AND …
+  #     FROM pipeloader_level)
   #
   # It runs once. So what follows has the keys of just these rows, whatever others write meanwhile, and whichever rows a LIMIT
   # without an order has chosen.
@@ -19,28 +20,31 @@ module Pipeloader
       # @return [String] SQL that brings the same rows
       def leave(sql, columns, most)
         all = columns.map { |(column, type, only), number| setting(number, column, type, only, most) }
-        "WITH pipeloader_level AS MATERIALIZED (\n#{sql}\n) SELECT * FROM pipeloader_level WHERE #{all.join(" AND ")}"
+        "WITH pipeloader_level AS MATERIALIZED (\n#{sql}\n) SELECT * FROM pipeloader_level WHERE\n" \
+          "(SELECT #{all.join(" AND\n")}\nFROM pipeloader_level)"
       end
 
-      # @return [String] +sql+, for the keys in a setting in place of its first parameter: without any, it is planned once
-      def read(sql, number)
-        Shape.renumber(sql) { |index| index.zero? ? "current_setting('#{name(number)}')" : "$#{index}" }
+      # The sub-select is reckoned once, where the cast would be for each row.
+      #
+      # @param type [String] SQL type of the keys
+      # @return [String] +sql+, whose first parameter is the setting that has the keys, instead of these: so it is prepared once
+      #   for all settings, and planned for any number of keys
+      def read(sql, type)
+        Shape.renumber(sql) { |index| index.zero? ? "(SELECT current_setting($1)::#{type}[])" : "$#{index + 1}" }
       end
+
+      # @param number [Integer] of a setting
+      def name(number) = "pipeloader.keys_#{number}"
 
       private
 
       # The server reckons it before it brings the first row, and where there is none, too.
       def setting(number, column, type, only, most)
-        <<~SQL.chomp
-          (SELECT set_config('#{name(number)}', pipeloader_keys, true) IS NOT NULL FROM
-          (SELECT CASE WHEN count(*) > #{most} THEN 'too many' ELSE COALESCE(array_agg(pipeloader_key)::text, '{}') END
-          AS pipeloader_keys FROM
-          (SELECT DISTINCT #{column}::#{type}#{" COLLATE \"C\"" if type == "text"} AS pipeloader_key FROM pipeloader_level
-          WHERE #{column} IS NOT NULL#{only} LIMIT #{most + 1}) AS pipeloader_each) AS pipeloader_all)
-        SQL
+        key = "#{column}::#{type}#{" COLLATE \"C\"" if type == "text"}"
+        keys = "(array_agg(DISTINCT #{key}) FILTER (WHERE #{column} IS NOT NULL#{only}))"
+        value = "CASE WHEN array_length(#{keys}, 1) > #{most} THEN 'too many' ELSE COALESCE(#{keys}::text, '{}') END"
+        "set_config('#{name(number)}', #{value}, true) IS NOT NULL"
       end
-
-      def name(number) = "pipeloader.keys_#{number}"
     end
   end
 end
