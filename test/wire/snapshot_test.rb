@@ -354,7 +354,21 @@ class SnapshotTest < WireCase
       [inner, setting.to_s]
     end
     assert_equal %(["b", ""]), found[1]
-    assert_match(/use `SET LOCAL`/, ran(1) { Account.transaction { Account.with_connection { |it| it.execute("SET app.x = 'b'") } } }.first)
+    besides = [-> { Account.with_connection { |it| it.select_rows("SHOW work_mem") } }, -> { Account.transaction(requires_new: true) { Account.count } },
+               -> { Account.with_connection { |it| it.raw_connection.exec("SELECT 1") } }, -> { Account.where(id: 1).explain.inspect }]
+    besides.each do |look|
+      assert_equal([%("")], ran(1) { Account.transaction { Account.with_connection { |it| it.execute("SET LOCAL app.x = 'b'") } && look.call } && setting.to_s })
+    end
+    set = ->(sql) { Account.with_connection { |it| it.execute(sql) } }
+    assert_equal([%("b")], ran(1) { Account.transaction { set.call("SET app.x = 'b'") } && setting })
+    assert_equal "b", setting
+    assert_equal([%("b")], ran(1) { Account.transaction { set.call("SET app.x = 'c'") && raise(ActiveRecord::Rollback) } || setting })
+    ["SET app.x = 'c'", "NOTIFY snapshot_test"].each do |stays|
+      assert_match(/can't undo what is set/, ran(1) { Account.transaction { set.call("SET LOCAL app.y = '1'") && set.call(stays) } }.first)
+      assert_match(/can't undo what is set/, ran(1, schema: SETTINGS, x: "mine") { set.call(stays) }.first)
+    end
+  ensure
+    Gated.with_connection { |it| it.execute("RESET app.x") }
   end
 
   # What a read-only transaction allows, and others hear or see when it is over: as without.
@@ -389,7 +403,9 @@ class SnapshotTest < WireCase
       Class.new(Gated) { self.table_name = "looked" }.tap { |model| model.define_singleton_method(:name) { "Looked" } }.columns.map(&:name)
     end
     fails = -> { Gated.with_connection { |it| it.execute("SELECT 1") && refused { it.raw_connection.exec("SELECT 1 / 0") } } }
-    assert_equal [%(["id", "common"])], ran(1, schema: paths) { looks.call(-> { Account.sum(:balance) }) }
+    [-> { Account.sum(:balance) }, -> { Account.with_connection { |it| it.execute("SHOW work_mem") } }, -> { Account.transaction { Account.count } }].each do |before|
+      assert_equal [%(["id", "common"])], ran(1, schema: paths) { looks.call(before) }
+    end
     assert_equal [%(["id", "common"])], ran(1) { looks.call(fails) }
   ensure
     side.exec("DROP SCHEMA snapshot_tenant CASCADE; DROP TABLE looked")
@@ -426,6 +442,44 @@ class SnapshotTest < WireCase
       end
       assert_equal [%(["600", nil, "600", 1, 600])], found
     end
+  end
+
+  # Each part that is executed later has a snapshot of its own.
+  def test_partials
+    skip "this graphql has no Query::Partial" unless GraphQL::Query.method_defined?(:run_partials)
+
+    query = GraphQL::Query.new(PIPED, "{ accounts { behind } }")
+    assert_equal [EACH] * ACCOUNTS, query.result.to_h.dig("data", "accounts").map { |it| it["behind"] }
+    2.times do |round|
+      spend
+      parts = query.run_partials([{ path: ["accounts", 0], object: Account.find(6) }]).map(&:to_h)
+      assert_equal([{ "behind" => EACH - 1 - round }], parts.map { |it| it["data"] })
+    end
+    release
+  end
+
+  # It has a dataloader of its own, and keeps no connection for itself.
+  def test_a_query_that_an_enumerator_executes_first
+    found = ran(2) do |index|
+      first = Enumerator.new { |them| them << PIPED.execute("{ total }").to_h.dig("data", "total") }.next if index.zero?
+      spend
+      [*first, Account.sum(:balance)]
+    end
+    assert_equal ["[600, 600]", "[600]"], found
+  end
+
+  # They run a dataloader before the query does.
+  def test_analyzers
+    schema = Class.new(PIPED) do
+      query(Class.new(Query) do
+        graphql_name "Query"
+        field :total, Integer, complexity: ->(_, arguments, _) { arguments.size + 1 }
+      end)
+      max_complexity(100)
+      complexity_cost_calculation_mode(:future) if respond_to?(:complexity_cost_calculation_mode)
+    end
+    assert_equal({ "data" => { "total" => 600, "run" => "600" } }, schema.execute("{ total run }", context: { run: ->(_) { Account.sum(:balance) } }).to_h)
+    release
   end
 
   # By a `Promise` of GraphQL::Batch, say. GraphQL 2.5 runs the dataloader once more for them.
@@ -623,6 +677,22 @@ class SnapshotTest < WireCase
   end
 
   # -- faults ----------------------------------------------------------------------------------------------------------
+
+  # By a cancel between two of our own statements: nothing can be read in it any more, and nobody hears of that later.
+  def test_a_savepoint_that_is_missing
+    found = ran(2) do |index|
+      next Account.sum(:balance) if index.zero?
+
+      Account.with_connection do |it|
+        it.execute("SELECT 1")
+        raw(it).exec("RELEASE SAVEPOINT pipeloader_read")
+        refused { raw(it).exec("SELECT 1 / 0") }
+      end
+      Array.new(3) { refused { Account.count }[/savepoint|is gone/] }.last
+    end
+    assert_equal %("is gone"), found.last
+    assert_equal(["600"], ran(1) { Account.sum(:balance) })
+  end
 
   def test_a_connection_that_breaks_before_it_is_used
     [-> { Account.sum(:balance) }, -> { Account.transaction { Account.sum(:balance) } }].each do |read|

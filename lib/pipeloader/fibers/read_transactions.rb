@@ -3,24 +3,25 @@
 module Pipeloader
   # Where a response reads if its schema has `use Pipeloader, snapshot: true`: a ReadTransaction for each pool.
   class ReadTransactions
-    TWICE = "GraphQL #{GraphQL::VERSION} resolves lazy values when all else of a query is done, and its snapshot over (`use " \
-            "Pipeloader, snapshot: true`): read what they need before that, or use GraphQL 2.6".freeze
-    private_constant :TWICE
+    # GraphQL 2.5 runs the dataloader once more, for lazy values.
+    RUNS_TWICE = GraphQL::Dataloader.instance_method(:run).parameters.empty?
+    OVER = "GraphQL #{GraphQL::VERSION} resolves lazy values when all else of a query is done, and its snapshot over (`use " \
+           "Pipeloader, snapshot: true`): read what they need before that, or use GraphQL 2.6".freeze
+    private_constant :RUNS_TWICE, :OVER
 
     class << self
-      # @param queries [Array<GraphQL::Query, GraphQL::Query::Partial>] those of one response
-      # @return [ReadTransactions, nil] nil if none of them asks for it, or one is there to write
-      def of(queries)
-        return unless queries.any? { |query| QuerySettings.option(query.schema, :snapshot) }
+      # @param multiplex [GraphQL::Execution::Multiplex, nil] of which a response is
+      # @return [ReadTransactions, nil] nil if none of its queries asks for it, or one is there to write
+      def of(multiplex)
+        return unless multiplex && multiplex.queries.any? { |query| QuerySettings.option(query.schema, :snapshot) }
 
-        queries = queries.map { |query| GraphQL::Query === query ? query : query.query }
-        new(queries.first.context.namespace(:pipeloader_snapshot)) if queries.all?(&:query?)
+        queries = multiplex.queries.map { |query| GraphQL::Query === query ? query : query.query }
+        new(multiplex) if queries.all?(&:query?)
       end
     end
 
-    # @param kept [Hash] as long as the query
-    def initialize(kept)
-      @kept = kept
+    def initialize(multiplex)
+      @multiplex = multiplex
       @transactions = {}.compare_by_identity
     end
 
@@ -28,7 +29,7 @@ module Pipeloader
     #
     #: (ActiveRecord::ConnectionAdapters::ConnectionPool) -> ReadTransaction
     def [](pool)
-      raise SnapshotError, TWICE if @kept[:over]
+      raise SnapshotError, OVER if @multiplex.instance_variable_defined?(:@pipeloader_read)
 
       @transactions[pool] ||= ReadTransaction.new
     end
@@ -36,7 +37,7 @@ module Pipeloader
     # All has been read.
     def ask_end
       @transactions.each_value(&:ask_end)
-      @kept[:over] = true
+      @multiplex.instance_variable_set(:@pipeloader_read, true) if RUNS_TWICE && @transactions.any?
     end
 
     def give_up = @transactions.each_value(&:give_up)

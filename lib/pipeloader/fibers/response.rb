@@ -28,8 +28,11 @@ module Pipeloader
         Thread.current.thread_variable_get(ON_THREAD) unless ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
       end
 
-      # @return [Array<GraphQL::Query>] that are about to be executed
-      def queries = Fiber[:__graphql_current_multiplex]&.queries || []
+      # @return [GraphQL::Execution::Multiplex, nil] that is about to be executed
+      def multiplex = Fiber[:__graphql_current_multiplex]
+
+      # @return [Array<GraphQL::Query>] of that
+      def queries = multiplex&.queries || []
 
       private
 
@@ -73,8 +76,8 @@ module Pipeloader
       @thread = Thread.current
       queries = Response.queries
       @settings = QuerySettings.of(queries)
-      @outer_transactions = Response.of_thread&.read_transactions
-      @read_transactions = @outer_transactions || ReadTransactions.of(queries)
+      @outer = Response.of_thread
+      @read_transactions = @outer&.read_transactions || ReadTransactions.of(Response.multiplex)
       @lanes = lanes
       @counters = Counters.of(queries)
       @several = queries.size > 1
@@ -107,14 +110,14 @@ module Pipeloader
       return unless @read_transactions && ActiveRecord::ConnectionAdapters::ConnectionPool === adapter.pool && meet(adapter).zero?
 
       transaction = @read_transactions[adapter.pool]
-      lease_of(adapter.pool).keep(adapter)
+      keep(adapter)
       transaction.on(adapter)
     end
 
     # It has all that it asked for.
     def over
       @read_ahead&.over(self)
-      @read_transactions&.ask_end unless @outer_transactions
+      @read_transactions.ask_end if owns_transactions?
     end
 
     # @param settings [Settings, Exception, nil]
@@ -222,10 +225,17 @@ module Pipeloader
     # @return [ReadTransactions, nil]
     attr_reader :read_transactions
 
+    # Whose transaction is open on it, has the connection to the end.
+    def keep(adapter) = shares_transactions? ? @outer.keep(adapter) : lease_of(adapter.pool).keep(adapter)
+
     private
 
+    # True if it is executed by a resolver of another one, on a fiber that nobody knows.
+    def shares_transactions? = !@outer&.read_transactions.nil?
+    def owns_transactions? = !@read_transactions.nil? && !shares_transactions?
+
     def close
-      @read_transactions&.give_up unless @outer_transactions
+      @read_transactions.give_up if owns_transactions?
       QuerySettings.forget_cached if surrounds?
       @read_transactions = nil
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }

@@ -16,8 +16,7 @@ module Pipeloader
       BY_HAND = "A transaction that is begun or ended by hand would end the snapshot of `use Pipeloader, snapshot: true`: " \
                 "use `transaction { … }`"
       ISOLATION = "The snapshot of `use Pipeloader, snapshot: true` is REPEATABLE READ: a query can have no other isolation"
-      SET = "What is set in a transaction ends with it under `use Pipeloader, snapshot: true`: use `SET LOCAL`, or SET before it"
-      private_constant :CANT_WRITE, :BY_HAND, :ISOLATION, :SET
+      private_constant :CANT_WRITE, :BY_HAND, :ISOLATION
 
       def with_raw_connection(allow_retry: false, materialize_transactions: true)
         snapshot = pipeloader_unread_snapshot if materialize_transactions
@@ -93,7 +92,7 @@ module Pipeloader
         snapshot = pipeloader_snapshot or return
         pipeloader_host_with_raw_connection(allow_retry: true, materialize_transactions: false) do |connection|
           pipeloader_await_end(connection)
-          snapshot.begin_own(connection)
+          snapshot.begin_own(connection, set: pipeloader_session.response&.settings?)
         end
       end
 
@@ -109,10 +108,8 @@ module Pipeloader
       def pipeloader_await_end(connection) = pipeloader_session.read_transaction&.await_end(connection)
 
       def pipeloader_stay_if_set(sql)
-        if (snapshot = pipeloader_snapshot)
-          raise SnapshotError, BY_HAND if SQLText.controls_transactions?(sql)
-          raise SnapshotError, SET if SQLText.effect_on_session(sql) == :changes && snapshot.sets_end?(self)
-        end
+        raise SnapshotError, BY_HAND if SQLText.controls_transactions?(sql) && pipeloader_snapshot
+
         super
       end
 

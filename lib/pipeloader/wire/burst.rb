@@ -72,10 +72,10 @@ module Pipeloader
     # True if other connections of its pool may be asked for its reads.
     def lends? = @lends && @session.lends? && @adapter.pool.respond_to?(:pipeloader_spare)
 
-    # @return [String, nil, false] the snapshot it reads in, for other connections; nil for none, false if they can't have it
+    # @return [ReadTransaction, nil, false] whose snapshot others can have; nil if there is none, false if they can't
     def export_snapshot
       snapshot = read_transaction or return
-      response.count(0, 0) unless snapshot.exported?
+      response.count(0, 0) unless snapshot.exported
       taken_out { @adapter.pipeloader_connection(allow_retry: false) { |connection| snapshot.export(connection) } } || false
     rescue ActiveRecord::ActiveRecordError, PG::Error, SnapshotError # its own reads will tell
       false
@@ -229,7 +229,7 @@ module Pipeloader
     end
 
     def close(pipeline, statements, connection)
-      @snapshot&.sent(statements, connection, response.settings?)
+      @snapshot&.sent(statements, connection, set: response.settings?)
       @session.cut_short = true if pipeline.cut_short? && !outside_transactions?
       register(statements)
       tally(pipeline, statements)

@@ -27,11 +27,9 @@ module Pipeloader
     # It is, see #ready?.
     def ready = nil
 
-    # In the snapshot that the lender has exported.
-    #
-    #: (String) -> void
-    def read_in(exported)
-      @read_transaction = ReadTransaction.new(exported).on(@adapter)
+    # @param exporter [ReadTransaction] the lender's
+    def read_in_snapshot_of(exporter)
+      @read_transaction = ReadTransaction.new(exporter).on(@adapter)
     end
 
     #: (Array[Read]) -> void

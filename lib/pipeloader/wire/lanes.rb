@@ -7,9 +7,9 @@ module Pipeloader
   #     use Pipeloader, lanes: 4                                       # connections at most, the response's own among them
   #     use Pipeloader, lanes: { most: 4, declared: /\bpg_sleep\(/ }   # declared reads count as slow, whatever they call
   #
-  # Only where another connection answers the same: outside of transactions, on a session that nothing has changed, if every read
-  # of the burst is pure or declared. Nobody waits for a connection because of it: it takes what is free, leaves one, and gives
-  # back all when the level ends.
+  # Only where another connection answers the same: in no transaction but a ReadTransaction, on a session that nothing has
+  # changed, if every read of the burst is pure or declared. Nobody waits for a connection because of it: it takes what is free,
+  # leaves one, and gives back all when the level ends.
   #
   # Limits: a function that changes its session isn't seen, see SQLText.changes_session?.
   class Lanes
@@ -68,9 +68,9 @@ module Pipeloader
 
     # @return [Boolean] whether the lanes would read what the burst does
     def share_snapshot(burst, lanes)
-      exported = burst.export_snapshot
-      lanes.each { |lane| lane.read_in(exported) } if exported
-      exported != false
+      exporter = burst.export_snapshot
+      lanes.each { |lane| lane.read_in_snapshot_of(exporter) } if exporter
+      exporter != false
     end
 
     # @return [Array<Array(Float, Array<Read>)>] milliseconds, and reads that one statement may answer

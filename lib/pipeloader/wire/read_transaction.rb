@@ -9,37 +9,29 @@ module Pipeloader
   class ReadTransaction
     BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
     SAVEPOINT = "SAVEPOINT pipeloader_read"
-    BACK = ["ROLLBACK TO SAVEPOINT pipeloader_read"].freeze
-    # What the statement before has left behind, stays.
-    FORTH = ["RELEASE SAVEPOINT pipeloader_read", SAVEPOINT].freeze
+    RELEASE = "RELEASE SAVEPOINT pipeloader_read"
+    UNDO = ["ROLLBACK TO SAVEPOINT pipeloader_read"].freeze
+    KEEP = [RELEASE, SAVEPOINT].freeze
+    # What goes before a statement, by what the one before it has left behind.
+    BEFORE = { stays: KEEP, ends: UNDO }.freeze
     # No savepoint may be open there.
     EXPORT = "SELECT pg_export_snapshot()"
     OWN = ["SAVEPOINT pipeloader_own"].freeze
-    OWN_AGAIN = ["ROLLBACK TO SAVEPOINT pipeloader_own"].freeze
-    OWN_OVER = [*OWN_AGAIN, "RELEASE SAVEPOINT pipeloader_own"].freeze
+    UNDO_OWN = ["ROLLBACK TO SAVEPOINT pipeloader_own"].freeze
+    END_OWN = [*UNDO_OWN, "RELEASE SAVEPOINT pipeloader_own"].freeze
     GONE = "The snapshot of `use Pipeloader, snapshot: true` is gone: its connection broke, or a resolver gave it back, " \
            "reset it, took another or ended its transaction by hand. `idle_in_transaction_session_timeout` must be longer " \
            "than a query takes"
-    private_constant :BEGIN_READ, :SAVEPOINT, :BACK, :FORTH, :EXPORT, :OWN, :OWN_AGAIN, :OWN_OVER, :GONE
-
-    # What a statement leaves behind: `SET` stays, as it does without a transaction; `SET LOCAL` ends with its statement.
-    #
-    # @param sql [String, nil] nil if nobody has seen it
-    # @return [Array<String>, nil] what goes before the next statement because of it
-    def self.left_by(sql)
-      return FORTH if sql.nil? || SQLText.effect_on_session(sql) == :changes || SQLText.notifies?(sql)
-
-      SQLText.plain?(sql) ? (BACK if SQLText.sets_by_function?(sql)) : (SQLText.sets?(sql) ? BACK : FORTH)
-    end
-
-    # True if that is to stay.
-    def self.keeps?(sql) = left_by(sql).equal?(FORTH)
+    BOTH = "In one transaction of a query, `use Pipeloader, snapshot: true` can't undo what is set (by `SET LOCAL`, or " \
+           "`settings:`) and keep what else is done (SET, NOTIFY, writes to temporary tables): write in a mutation"
+    private_constant :BEGIN_READ, :SAVEPOINT, :RELEASE, :UNDO, :KEEP, :BEFORE, :EXPORT, :OWN, :UNDO_OWN, :END_OWN, :GONE, :BOTH
 
     alias inspect to_s
 
-    # @param exported [String, nil] the snapshot of another one, as its #export returned it
-    def initialize(exported = nil)
-      @begin = [BEGIN_READ, *("SET TRANSACTION SNAPSHOT '#{exported}'" if exported)]
+    # @param exporter [ReadTransaction, nil] whose snapshot it reads, which that has exported
+    def initialize(exporter = nil)
+      @exporter = exporter
+      @begin = [BEGIN_READ, *("SET TRANSACTION SNAPSHOT '#{exporter.exported}'" if exporter)]
     end
 
     # Its connection reads. Another's may, as long as none has been asked.
@@ -61,32 +53,30 @@ module Pipeloader
 
     ## A burst
 
-    # What goes before a statement, and after one that may change the session.
+    # What goes before a statement, and after one that leaves something behind.
     #
     # @param first [Boolean] whether it is the first of the burst
     # @return [Array(Array<Array>, Array<Array>)] each SQL with its parameters
     #
     #: (Statement, bool, PG::Connection) -> Array[untyped]
     def around(statement, first, connection)
-      before = first ? first_commands(connection) : BACK
-      [commands(before), statement.reads.any? { |read| ReadTransaction.keeps?(read.sql) } ? commands(FORTH) : []]
+      stays = statement.reads.any? { |read| SQLText.left_in_transaction(read.sql) == :stays }
+      [commands(first ? first_commands(connection) : UNDO), stays ? commands(KEEP) : []]
     end
 
-    # It is over.
+    # Takes note of a burst that is over.
     #
     # @param set [Boolean] whether Settings were set in it
     #
-    #: (Array[Statement], PG::Connection, bool) -> void
-    def sent(statements, connection, set)
-      if @opening && statements.first.set <= @begin.size
-        @refused = true
-        TransactionControl.close_unless_over(connection)
-      else
-        last = statements.reverse_each.find(&:answered?)
-        @read ||= !last.nil?
-        @left = (BACK if set || (last && ReadTransaction.left_by(last.sql).equal?(BACK)))
-      end
-      TransactionControl.settle(connection, BACK) if failed?(connection)
+    #: (Array[Statement], PG::Connection, set: bool) -> void
+    def sent(statements, connection, set:)
+      refused = @opening && statements.first.set <= @begin.size && connection.transaction_status != PG::PQTRANS_INTRANS
+      return refuse(connection) if refused
+
+      last = statements.reverse_each.find(&:answered?)
+      @read ||= !last.nil?
+      @left = (:ends if set || (last && SQLText.left_in_transaction(last.reads.first.sql) == :ends))
+      TransactionControl.settle(connection, UNDO) if failed?(connection)
     end
 
     # True if the server hasn't begun it.
@@ -97,21 +87,21 @@ module Pipeloader
     # True if it is open, and none of ActiveRecord's in it.
     def shared? = !@own && !@ending && !@connection.nil? && open?(@connection) && @adapter.open_transactions.zero?
 
-    # True if its snapshot is known to others.
-    def exported? = !@exported.nil?
+    # @return [String, nil] its snapshot, once others may read in that
+    attr_reader :exported
 
     # Lets other connections read in its snapshot, which takes a round trip once.
     #
-    # @return [String, nil] what #initialize takes; nil if nothing is read in it
+    # @return [ReadTransaction, nil] itself; nil if nothing is read in it, or others can't
     def export(connection)
-      return unless takes?(connection)
+      return if @alone || !takes?(connection)
 
-      @exported ||= if open?(connection)
-                      TransactionControl.call_or_close(connection, [*cleaning(connection), FORTH.first, EXPORT, SAVEPOINT])
-                    else
-                      begin_by(connection, [*@begin, EXPORT, SAVEPOINT])
-                    end
+      @exported ||= open?(connection) ? export_open(connection) : begin_by(connection, [*@begin, EXPORT, SAVEPOINT])
+      self
     end
+
+    # Others have no such snapshot: they lead to another server.
+    def stop_exporting = @alone = true
 
     ## What ActiveRecord sends itself
 
@@ -122,16 +112,16 @@ module Pipeloader
     #: [T] (PG::Connection, String?) { () -> T } -> T
     def within(connection, sql)
       unless takes?(connection)
-        @own_stays ||= @own && ReadTransaction.keeps?(sql)
+        note_in_own(sql) if @own
         return yield
       end
 
       enter(connection)
-      @left = ReadTransaction.left_by(sql)
+      @left = sql ? SQLText.left_in_transaction(sql) : :stays
       begin
         yield.tap { @read = true }
       ensure
-        TransactionControl.settle(connection, BACK) if open?(connection) && connection.transaction_status != PG::PQTRANS_INTRANS
+        TransactionControl.settle(connection, UNDO) if open?(connection) && connection.transaction_status != PG::PQTRANS_INTRANS
       end
     end
 
@@ -143,34 +133,34 @@ module Pipeloader
     # True if a transaction of ActiveRecord's is begun in it.
     def own? = @own
 
-    # True if what is set for the session ends with a transaction of ActiveRecord's.
-    def sets_end?(adapter) = adapter.transaction_open? || adapter.pipeloader_session.response&.settings?
-
     # ActiveRecord's BEGIN.
     #
+    # @param set [Boolean] whether Settings are set in it
     # @return [Boolean] whether it is in this one
-    def begin_own(connection)
+    def begin_own(connection, set:)
       return false unless takes?(connection)
 
       enter(connection, OWN)
-      @own_stays = false
+      @left_in_own = (:ends if set)
       @read = @own = true
     end
 
-    # Its COMMIT: settings end with it.
+    # Its COMMIT: what `SET LOCAL` has set, ends with it.
     def commit_own(connection)
-      @own_stays && !failed?(connection) ? TransactionControl.call(connection, FORTH) : roll_back_own(connection)
+      return roll_back_own(connection) if @left_in_own != :stays || failed?(connection)
+
+      TransactionControl.call_or_close(connection, KEEP)
       @own = false
     end
 
     # Its ROLLBACK.
     def roll_back_own(connection)
-      TransactionControl.call(connection, OWN_OVER)
+      TransactionControl.call(connection, END_OWN)
       @own = false
     end
 
     # ROLLBACK AND CHAIN
-    def restart_own(connection) = TransactionControl.call(connection, OWN_AGAIN)
+    def restart_own(connection) = TransactionControl.call(connection, UNDO_OWN)
 
     ## The end
 
@@ -178,7 +168,7 @@ module Pipeloader
     def ask_end
       return unless @connection && open?(@connection)
 
-      @connection.send_query(failed?(@connection) ? [*BACK, "COMMIT"].join(";") : "COMMIT")
+      @connection.send_query(failed?(@connection) ? [*UNDO, "COMMIT"].join(";") : "COMMIT")
       @ending = true
       await_end(@connection) if @adapter.pipeloader_in_hands?
       true
@@ -221,7 +211,7 @@ module Pipeloader
     def elsewhere?(connection) = !@connection.nil? && !connection.equal?(@connection) && !over?(@connection)
 
     # What goes before whatever comes next.
-    def cleaning(connection) = failed?(connection) ? BACK : @left
+    def cleaning(connection) = failed?(connection) ? UNDO : BEFORE[@left]
 
     def open?(connection) = connection.equal?(@connection) && !over?(connection)
     def over?(connection) = TransactionControl.over?(connection)
@@ -230,7 +220,7 @@ module Pipeloader
 
     def first_commands(connection)
       @opening = !open?(connection)
-      return cleaning(connection) || BACK unless @opening
+      return cleaning(connection) || UNDO unless @opening
 
       begin_on(connection)
       [*@begin, SAVEPOINT]
@@ -247,8 +237,31 @@ module Pipeloader
       return begin_by(connection, [*@begin, SAVEPOINT, *texts]) unless open?(connection)
 
       texts = [*cleaning(connection), *texts]
-      TransactionControl.call(connection, texts) if texts.any?
+      # Between these two there is no savepoint to go back to.
+      way = texts.include?(RELEASE) ? :call_or_close : :call
+      TransactionControl.public_send(way, connection, texts) if texts.any?
       @left = nil
+    end
+
+    def export_open(connection)
+      exported = TransactionControl.call_or_close(connection, [*cleaning(connection), RELEASE, EXPORT, SAVEPOINT])
+      @left = nil
+      exported
+    end
+
+    # What is left there, may be anything.
+    def refuse(connection)
+      @refused = true
+      @exporter&.stop_exporting
+      TransactionControl.close_unless_over(connection)
+    end
+
+    # @raise [SnapshotError]
+    def note_in_own(sql)
+      left = sql && SQLText.left_in_transaction(sql) or return
+      raise SnapshotError, BOTH unless @left_in_own.nil? || @left_in_own == left
+
+      @left_in_own = left
     end
 
     def begin_by(connection, texts)

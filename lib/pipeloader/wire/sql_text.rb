@@ -24,7 +24,8 @@ module Pipeloader
     }xmi
     LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
 
-    NOTIFIES = /\bpg_notify\s*\(/i
+    # What a read-only transaction lets happen besides, once it is committed.
+    STAYS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:notify|insert|update|delete|merge|copy|truncate)\b|\bpg_notify\s*\(}mi
 
     # Begins or ends a transaction, once what is quoted is left out.
     CONTROLS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:begin|start|commit|end|rollback|abort|prepare\s+transaction)\b}mi
@@ -32,7 +33,7 @@ module Pipeloader
 
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :NOTIFIES, :CONTROLS, :DOLLAR_QUOTED
+    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
 
     # {SQL => :changes, :locks or nil}, see #effect_on_session.
     EFFECTS = Bounded.new(1000)
@@ -64,10 +65,16 @@ module Pipeloader
       #: (String) -> bool
       def sets_by_function?(sql) = SETS_BY_FUNCTION.match?(sql)
 
-      # True if it tells whoever listens, once it is committed.
+      # What is left behind by it in a transaction that goes on.
       #
-      #: (String) -> bool
-      def notifies?(sql) = NOTIFIES.match?(sql)
+      # @return [Symbol, nil] :stays, as without a transaction; :ends, as by `SET LOCAL`, which should end with the statement
+      def left_in_transaction(sql)
+        return :stays if effect_on_session(sql) == :changes
+
+        sets?(sql) ? :ends : (:stays if STAYS.match?(sql))
+      rescue ArgumentError # invalid encoding
+        :stays
+      end
 
       # What it leaves in its session when its transaction is over.
       #

@@ -4,7 +4,8 @@ module Pipeloader
   # What begins, marks and ends transactions, sent by itself: several SQL texts in one trip.
   module TransactionControl
     WHILE_WAITING = { Object => :on_blocking }.freeze
-    private_constant :WHILE_WAITING
+    SETTLED = [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].freeze
+    private_constant :WHILE_WAITING, :SETTLED
 
     class << self
       # Interrupts come in while it waits, and at no other time.
@@ -34,7 +35,7 @@ module Pipeloader
         close_unless_over(connection) unless known
       end
 
-      # No interrupt comes in, but it ends in time, or the connection does.
+      # No interrupt comes in. It succeeds in time, or the connection is closed.
       #
       #: (PG::Connection, Array[String]) -> void
       def settle(connection, texts)
@@ -42,7 +43,8 @@ module Pipeloader
           CancelRequest.clear(connection)
           connection.send_query(texts.join(";"))
           connection.block(CancelRequest::CLEARING)
-          connection.is_busy ? CancelRequest.close(connection) : connection.discard_results
+          connection.discard_results unless connection.is_busy
+          CancelRequest.close(connection) unless SETTLED.include?(connection.transaction_status)
         end
       rescue PG::Error
         CancelRequest.close(connection) unless broken?(connection)
