@@ -3,7 +3,8 @@
 # Proves facts about methods, models and types without running them: whose they are, which columns they read, and
 # which value graphql-ruby would make of a column's. Cast and Coercion also make it, for each value of a response.
 #
-# In: classes. Out: proofs, which hold until a method is defined anew, or objections. Called by: projection, plan, lookup.
+# In: classes of the application. Out: proofs, each of which holds until its method is defined anew; or an objection in
+# words, which `Pipeloader.explain` shows. Called by: projection, plan and the keyed look-ups.
 require "pipeloader/proof/chain"
 require "pipeloader/proof/delegation"
 require "pipeloader/proof/execution_state"
@@ -22,7 +23,6 @@ require "pipeloader/proof/context_answer"
 require "pipeloader/proof/global_id"
 require "pipeloader/proof/field_arguments"
 require "pipeloader/proof/connection_selection"
-require "pipeloader/proof/constant_scope"
 require "pipeloader/proof/returned_value"
 require "pipeloader/proof/cast"
 require "pipeloader/proof/plain_scalar"

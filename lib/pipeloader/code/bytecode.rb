@@ -10,10 +10,9 @@ module Pipeloader
     # Calls that have neither a splat nor a block, on an object and on `self`.
     ON_OBJECT = ["nil.call", "nil.call(with: nil)"].freeze
     ON_SELF = ["call", "call()", "case nil when nil then nil end"].freeze
-    WITH_KEYWORDS = ["call(with: nil)"].freeze
     BLOCK_PASS = ["nil.call(&:it)"].freeze
     BLOCK = ["nil.call { nil }"].freeze
-    private_constant :FRAME, :ON_OBJECT, :ON_SELF, :WITH_KEYWORDS, :BLOCK_PASS, :BLOCK
+    private_constant :FRAME, :ON_OBJECT, :ON_SELF, :BLOCK_PASS, :BLOCK
 
     class << self
       # @param method [UnboundMethod, Proc]
@@ -37,9 +36,6 @@ module Pipeloader
 
       # True if it's a call at all that has neither a splat nor a block.
       def simple?(call) = on_object?(call) || on_self?(call)
-
-      # True if it's such a call, or one of `self` with keywords.
-      def with_keywords?(call) = (@with_keywords ||= flags(ON_OBJECT + ON_SELF + WITH_KEYWORDS)).include?(call[:flag])
 
       # True if what is on the stack is passed as its block, and nothing else.
       def block_pass?(call) = (@block_pass ||= flags(BLOCK_PASS)).include?(call[:flag])
@@ -69,7 +65,6 @@ module Pipeloader
 
     # What is compiled for these is compiled now: on a resolver's fiber, a debugger would stop to look at it.
     simple?({})
-    with_keywords?({})
     block_pass?({})
     block?({})
 

@@ -26,11 +26,6 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def ruby?(method) = RUBY.include?(method.owner)
 
-      # True if it is written there.
-      #
-      #: (Proc) -> bool
-      def active_records?(block) = in?(block, ActiveRecord)
-
       # True if a class's instances are made by no code but Ruby's, and what `initialize` does.
       #
       #: (Class) -> bool

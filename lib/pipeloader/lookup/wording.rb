@@ -7,7 +7,7 @@ module Pipeloader
   #     -> { where(deleted_at: nil).limit(3) }      # [Note, false, :where, "\"notes\".\"deleted_at\" IS NULL", :limit, 3]
   #
   # To run a scope's block, and to write down what it returns, takes a tenth of the time in which a statement is built. It is done
-  # each time, as the block may ask Current, or a clock: unless that can't be, see ConstantScope.
+  # each time: the block may ask Current, or a clock.
   #
   # Limits: what has clauses that aren't known (group, from, with, extensions), or other values than text and numbers, is like
   # nothing else.
@@ -35,8 +35,6 @@ module Pipeloader
     def link(link, joined: false)
       model = link.klass
       link.scopes.each do |scope|
-        next @all << scope if ConstantScope.is?(scope, model)
-
         relation = empty(link)
         relation(relation.instance_exec(&scope) || relation)
       end
