@@ -349,6 +349,7 @@ class ChainsTest < PlanTest
     self.table_name = "posts"
     has_many :marks, foreign_key: :post_id, class_name: "ChainsTest::Mark"
     has_many :past, -> { where("at <= 'now'").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
+    has_many :since, -> { where("at >= '2020-01-01 06:00'").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
     has_many :named, -> { where(name: "mark 1").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
   end
 
@@ -364,6 +365,20 @@ class ChainsTest < PlanTest
       assert_plan("{ posts { it { id } past { id } } }", schemas)
       Mark.connection.execute("INSERT INTO chain_marks (post_id, at) SELECT i, clock_timestamp() FROM generate_series(1, 3) i")
     end
+  end
+
+  # It takes it for one of the session's time zone.
+  def test_a_literal_that_is_a_time_of_a_zone
+    Mark.connection.execute("INSERT INTO chain_marks (post_id, at) VALUES (1, '2020-01-01 00:00+00')")
+    schemas = marked { |mark| field :it, [mark]; def it = object.marks.where("at >= '2020-01-01 06:00'").order(:id); field :since, [mark] }
+    found = %w[UTC Asia/Tokyo UTC].map do |zone|
+      Mark.connection.execute("SET TIME ZONE '#{zone}'")
+      2.times { assert_plan("{ posts { it { id } since { id } } }", schemas) }
+      Marked.find(1).since.count
+    end
+    assert_equal [0, 1, 0], found.map { |count| count - found.first }
+  ensure
+    Mark.connection.execute("SET TIME ZONE 'UTC'")
   end
 
   def test_a_literal_that_is_written_by_who_asks

@@ -13,10 +13,11 @@ module Pipeloader
   #
   # Limits: what #objection says.
   class Lookup
-    # Literals that the server turns into a time when the statement is prepared, and not when it is run.
-    CLOCK = /'[^']*\b(?:now|today|tomorrow|yesterday)\b/i
+    # Literals that the server turns into a time when the statement is prepared, and not when it is run: by its clock, or by what
+    # the session's time zone is then.
+    TIME = %r{'[^']*(?:(?<![a-z0-9])(?:now|today|tomorrow|yesterday)(?![a-z0-9])|\d[-/:]\d)}i
     TEXT = ActiveModel::Type::String.new
-    private_constant :CLOCK, :TEXT
+    private_constant :TIME, :TEXT
 
     # What the parameters are called that have the keys.
     KEYS = "keys"
@@ -172,7 +173,7 @@ module Pipeloader
     def keys_bind(keys) = ActiveRecord::Relation::QueryAttribute.new(KEYS, keys, TEXT)
 
     # True if a statement may be prepared that ActiveRecord wouldn't prepare: it is the same text the next time.
-    def prepares?(sql) = !CLOCK.match?(sql)
+    def prepares?(sql) = !TIME.match?(sql)
 
     # @param index [Integer] where in a row it is told whose it is
     def by_key(result, index) = Rows.of(@model, result).group_by { |row| row[index] }
