@@ -123,17 +123,7 @@ module SettingsCase
   SETTINGS = ->(context) { { "role" => ROLE, "app.tenant_id" => context[:tenant] } }
 
   # @param options [Hash] of `use Pipeloader`; nil for a plain schema
-  def self.schema(options)
-    Class.new(GraphQL::Schema) do
-      query(Query)
-      mutation(Mutation)
-      use(GraphQL::Dataloader)
-      use(Pipeloader, **options) if options
-      validate_timeout(nil)
-      rescue_from(ActiveRecord::StatementInvalid) { |error| raise GraphQL::ExecutionError, error.message }
-      rescue_from(Pipeloader::SettingsError) { |error| raise GraphQL::ExecutionError, error.message }
-    end
-  end
+  def self.schema(options) = WireCase.schema_of(Query, Mutation, options, [ActiveRecord::StatementInvalid, Pipeloader::SettingsError])
 
   PLAIN = schema(nil)
   PIPED = schema({ settings: SETTINGS })

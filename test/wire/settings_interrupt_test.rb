@@ -7,20 +7,19 @@ require_relative "unstruck"
 # Strikes before any line of ours, with settings: nothing of them stays on a connection, and no field has other ones.
 class SettingsInterruptTest < InterruptTest
   include SettingsCase
+  include Unstruck::WithTransactions
 
   def self.runnable_methods = super.grep(/at_every_step|_is_begun\z/)
 
   def setup
     super
     fill
-    Unstruck::Transactions.on = true
   end
 
   def teardown
     release
     assert_nothing_left
   ensure
-    Unstruck::Transactions.on = false
     super
   end
 

@@ -5,18 +5,14 @@ require_relative "unstruck"
 
 # Strikes before any line of ours, with a snapshot: no connection goes back in a transaction, and what is read is of one moment.
 class SnapshotInterruptTest < InterruptTest
-  def self.runnable_methods = super.grep(/at_every_step(?!_in_a_transaction)|while_waiting(?!_in_a_transaction)|_twice/)
+  include Unstruck::WithTransactions
 
-  def setup
-    super
-    Unstruck::Transactions.on = true
-  end
+  def self.runnable_methods = super.grep(/at_every_step(?!_in_a_transaction)|while_waiting(?!_in_a_transaction)|_twice/)
 
   def teardown
     assert_pool_sound(Gated.connection_pool)
     Gated.connection_pool.connections.each { |it| assert_nil it.pipeloader_session.read_transaction }
   ensure
-    Unstruck::Transactions.on = false
     super
   end
 

@@ -81,16 +81,7 @@ class SnapshotTest < WireCase
     def change = context[:run].call(0).inspect
   end
 
-  def self.schema(options)
-    Class.new(GraphQL::Schema) do
-      query(Query)
-      mutation(Mutation)
-      use(GraphQL::Dataloader)
-      use(Pipeloader, **options) if options
-      validate_timeout(nil)
-      rescue_from(ActiveRecord::StatementInvalid, Pipeloader::Error) { |error| raise GraphQL::ExecutionError, error.message }
-    end
-  end
+  def self.schema(options) = WireCase.schema_of(Query, Mutation, options, [ActiveRecord::StatementInvalid, Pipeloader::Error])
 
   PLAIN = schema(nil)
   WITHOUT = schema({})

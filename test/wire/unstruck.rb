@@ -23,6 +23,19 @@ module Unstruck
   end
   ActiveRecord::ConnectionAdapters::TransactionManager.prepend(Transactions)
 
+  # For tests in which responses begin and end transactions.
+  module WithTransactions
+    def setup
+      super
+      Transactions.on = true
+    end
+
+    def teardown
+      Transactions.on = false
+      super
+    end
+  end
+
   # The answer to `;`, by which it sees that the server is there, is left unread for the next statement.
   module Verification
     def active? = Transactions.undisturbed { super }

@@ -45,6 +45,19 @@ class WireCase < PipeloaderTest
   end
   PG::Connection.prepend(Names)
 
+  # @param options [Hash] of `use Pipeloader`; nil for a plain schema
+  # @param errors [Array<Class>] that become their fields' errors
+  def self.schema_of(query, mutation, options, errors)
+    Class.new(GraphQL::Schema) do
+      query(query)
+      mutation(mutation)
+      use(GraphQL::Dataloader)
+      use(Pipeloader, **options) if options
+      validate_timeout(nil)
+      rescue_from(*errors) { |error| raise GraphQL::ExecutionError, error.message }
+    end
+  end
+
   def run
     tested = Thread.current
     watchdog = Thread.new do

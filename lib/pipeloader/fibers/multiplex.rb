@@ -29,13 +29,13 @@ module Pipeloader
       def around(schema, &)
         branch = ResolverFiber.current&.branch or return yield
 
-        # What belongs to a response belongs to one query there.
+        # A response has one set of settings, and one snapshot.
         schema.pipeloader_options.values_at(:settings, :snapshot).any? ? branch.alone(&) : branch.in_turn(&).value
       end
 
       private
 
-      # Not where a lock is held, or a transaction is open that a resolver began; nor under what is a response's.
+      # Not where a lock is held, a resolver has begun a transaction, or the response has settings or a snapshot.
       def possible?
         return false if Pipeloader.disabled? || !Pipeloader.main_ractor?
 

@@ -34,7 +34,7 @@ module Pipeloader
       @transactions[pool] ||= ReadTransaction.new
     end
 
-    # All has been read.
+    # Called when the response has read all that it asks for.
     def ask_end
       @transactions.each_value(&:ask_end)
       @multiplex.instance_variable_set(:@pipeloader_read, true) if RUNS_TWICE && @transactions.any?

@@ -213,7 +213,7 @@ module Pipeloader
       @counters.count(reads, statements, trips)
     end
 
-    # Yields, and closes it: that waits for half a second at most, and none of it may be left undone.
+    # Yields, and closes it. That takes up to a second for each database, and none of it may be left undone.
     def closing
       yield
     ensure

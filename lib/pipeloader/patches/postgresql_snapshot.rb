@@ -48,10 +48,10 @@ module Pipeloader
         super
       end
 
-      # True if somebody may use it without this.
+      # True if somebody has its PG::Connection, and may use that without ActiveRecord.
       def pipeloader_in_hands? = @raw_connection_dirty
 
-      # Whose end is on its way, is as good as idle.
+      # A response's COMMIT may be on its way still.
       def pipeloader_idle?
         pipeloader_await_end(@raw_connection)
         super
@@ -108,7 +108,7 @@ module Pipeloader
       def pipeloader_await_end(connection) = pipeloader_session.read_transaction&.await_end(connection)
 
       def pipeloader_stay_if_set(sql)
-        raise SnapshotError, BY_HAND if SQLText.controls_transactions?(sql) && pipeloader_snapshot
+        raise SnapshotError, BY_HAND if pipeloader_snapshot && SQLText.controls_transactions?(sql)
 
         super
       end

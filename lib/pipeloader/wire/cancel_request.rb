@@ -10,6 +10,7 @@ module Pipeloader
 
     # `Object`, since Thread#kill isn't an exception.
     UNINTERRUPTED = { Object => :never }.freeze
+    WHILE_WAITING = { Object => :on_blocking }.freeze
 
     class << self
       # @param limit [Numeric] seconds
@@ -42,6 +43,8 @@ module Pipeloader
       # True if the server still works on a statement.
       def active?(connection) = connection.transaction_status == PG::PQTRANS_ACTIVE
 
+      def broken?(connection) = connection.finished? || connection.status == PG::CONNECTION_BAD
+
       private
 
       def cancel_until_clear(connection)
@@ -57,7 +60,6 @@ module Pipeloader
         close(connection)
       end
 
-      def broken?(connection) = connection.status == PG::CONNECTION_BAD
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end

@@ -36,9 +36,9 @@ module Pipeloader
 
     # Until the response ends: it has a transaction open on +connection+.
     def keep(connection)
-      return if @leased_before || !@lease.connection.equal?(connection)
+      return unless @lease.connection.equal?(connection)
 
-      take_over unless @taken
+      take_over
       @kept = true
     end
 

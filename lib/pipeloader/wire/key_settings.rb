@@ -24,7 +24,7 @@ module Pipeloader
           "(SELECT #{all.join(" AND\n")}\nFROM pipeloader_level)"
       end
 
-      # The sub-select is reckoned once, where the cast would be for each row.
+      # The sub-select is evaluated once; the cast by itself would be evaluated for each row.
       #
       # @param type [String] SQL type of the keys
       # @return [String] +sql+, whose first parameter is the setting that has the keys, instead of these: so it is prepared once
@@ -38,7 +38,7 @@ module Pipeloader
 
       private
 
-      # The server reckons it before it brings the first row, and where there is none, too.
+      # The server evaluates it before it brings the first row, and also where there is none.
       def setting(number, column, type, only, most)
         key = "#{column}::#{type}#{" COLLATE \"C\"" if type == "text"}"
         keys = "(array_agg(DISTINCT #{key}) FILTER (WHERE #{column} IS NOT NULL#{only}))"

@@ -178,7 +178,7 @@ module Pipeloader
 
     # Returns when the end that was asked for has come, if +connection+ is its own.
     def await_end(connection)
-      return unless @ending && (connection.equal?(@connection) || TransactionControl.broken?(@connection))
+      return unless @ending && (connection.equal?(@connection) || CancelRequest.broken?(@connection))
 
       Waiting.outside { @connection.block }
       @connection.discard_results

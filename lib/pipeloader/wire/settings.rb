@@ -11,8 +11,7 @@ module Pipeloader
     TEXTS = [String, Symbol, Integer, Float, true, false].freeze
     # Milliseconds, as PostgreSQL has them.
     LONGEST = (2**31) - 1
-    WHILE_WAITING = { Object => :on_blocking }.freeze
-    private_constant :OUTER, :TEXTS, :LONGEST, :WHILE_WAITING
+    private_constant :OUTER, :TEXTS, :LONGEST
 
     class << self
       # @param values [Hash{String => String, Symbol, Numeric, Boolean, Time, nil}] nil leaves a setting as it is; a Time is
@@ -81,7 +80,7 @@ module Pipeloader
     def within(connection)
       return yield if connection.transaction_status == PG::PQTRANS_INERROR
 
-      Thread.pipeloader_host_handle_interrupt(WHILE_WAITING) do
+      Thread.pipeloader_host_handle_interrupt(CancelRequest::WHILE_WAITING) do
         connection.exec_params(*entering).clear
         yield
       ensure

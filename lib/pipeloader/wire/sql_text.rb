@@ -35,10 +35,10 @@ module Pipeloader
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
     private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
 
-    # {SQL => :changes, :locks or nil}, see #effect_on_session.
-    EFFECTS = Bounded.new(1000)
-    EFFECTS_LENGTH = 2000
-    private_constant :EFFECTS, :EFFECTS_LENGTH
+    # {SQL => what #effect_on_session, and #left_in_transaction, say of it}
+    EFFECTS, LEFT = Array.new(2) { Bounded.new(1000) }
+    KEPT_LENGTH = 2000
+    private_constant :EFFECTS, :LEFT, :KEPT_LENGTH
 
     class << self
       # True if a pipeline can carry it: the extended protocol takes one statement at a time.
@@ -69,23 +69,25 @@ module Pipeloader
       #
       # @return [Symbol, nil] :stays, as without a transaction; :ends, as by `SET LOCAL`, which should end with the statement
       def left_in_transaction(sql)
-        return :stays if effect_on_session(sql) == :changes
-
-        sets?(sql) ? :ends : (:stays if STAYS.match?(sql))
-      rescue ArgumentError # invalid encoding
-        :stays
+        keep(LEFT, sql) { left_by(sql) }
       end
 
       # What it leaves in its session when its transaction is over.
       #
       # @return [Symbol, nil] :changes, if later statements may be answered otherwise; :locks for advisory locks
       def effect_on_session(sql)
-        return effect_of(sql) if sql.size > EFFECTS_LENGTH
-
-        EFFECTS.fetch(sql) { EFFECTS[sql] = effect_of(sql) }
+        keep(EFFECTS, sql) { effect_of(sql) }
       end
 
       private
+
+      def keep(known, sql) = sql.size > KEPT_LENGTH ? yield : known.fetch(sql) { known[sql] = yield }
+
+      def left_by(sql)
+        return :stays if effect_on_session(sql) == :changes
+
+        sets?(sql) ? :ends : (:stays if STAYS.match?(sql))
+      end
 
       def effect_of(sql)
         return :changes if CHANGES.match?(sql)

@@ -3,9 +3,8 @@
 module Pipeloader
   # What begins, marks and ends transactions, sent by itself: several SQL texts in one trip.
   module TransactionControl
-    WHILE_WAITING = { Object => :on_blocking }.freeze
     SETTLED = [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].freeze
-    private_constant :WHILE_WAITING, :SETTLED
+    private_constant :SETTLED
 
     class << self
       # Interrupts come in while it waits, and at no other time.
@@ -15,7 +14,7 @@ module Pipeloader
       #
       #: (PG::Connection, Array[String]) -> String?
       def call(connection, texts)
-        Thread.pipeloader_host_handle_interrupt(WHILE_WAITING) do
+        Thread.pipeloader_host_handle_interrupt(CancelRequest::WHILE_WAITING) do
           CancelRequest.clear(connection)
           connection.send_query(texts.join(";"))
           results = Waiting.outside { results_of(connection) }
@@ -47,7 +46,7 @@ module Pipeloader
           CancelRequest.close(connection) unless SETTLED.include?(connection.transaction_status)
         end
       rescue PG::Error
-        CancelRequest.close(connection) unless broken?(connection)
+        CancelRequest.close(connection) unless CancelRequest.broken?(connection)
       end
 
       # Leaves no transaction open.
@@ -56,9 +55,7 @@ module Pipeloader
       end
 
       # True if no transaction is open.
-      def over?(connection) = broken?(connection) || connection.transaction_status == PG::PQTRANS_IDLE
-
-      def broken?(connection) = connection.finished? || connection.status == PG::CONNECTION_BAD
+      def over?(connection) = CancelRequest.broken?(connection) || connection.transaction_status == PG::PQTRANS_IDLE
 
       private
 
