@@ -195,12 +195,11 @@ class SnapshotTest < WireCase
     assert_equal [ACCOUNTS * EACH], sums(PIPED).uniq
   end
 
-  # What goes to the server outside of a pipeline.
+  # What goes to the server outside of a pipeline, while a test asks.
   module Told
     singleton_class.attr_accessor :sql
-    def async_exec(sql, ...) = Told.sql&.push(sql) && super
-    def send_query(sql, ...) = Told.sql&.push(sql) && super
-    Told.sql = []
+    def async_exec(sql, ...) = super.tap { Told.sql&.push(sql) }
+    def send_query(sql, ...) = super.tap { Told.sql&.push(sql) }
     PG::Connection.prepend(self)
   end
 
@@ -745,9 +744,11 @@ class SnapshotTest < WireCase
   end
 
   def told
-    Told.sql.clear
+    Told.sql = []
     yield
-    Told.sql.dup
+    Told.sql
+  ensure
+    Told.sql = nil
   end
 
   def fill = side.exec(ROWS)
