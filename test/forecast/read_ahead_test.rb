@@ -155,6 +155,56 @@ class ReadAheadTest < PlanTest
     assert_equal [1, 2, 1], bursts(DEEP, 4, schemas(pipeloader: { compile: false })).last
   end
 
+  # -- by one round trip ------------------------------------------------------------------------------------------------
+
+  ONE = { trips: :one }.freeze
+
+  def test_what_is_asked_of_what_was_asked_for_comes_along
+    assert_equal [[1, 3]] * 2, bursts(DEEP, 4, schemas(pipeloader: ONE)).last(2)
+    assert_equal [[1, 3]] * 2, bursts(DEEP.sub("articles", "article"), 4, schemas(pipeloader: ONE)).last(2)
+  end
+
+  # A server that is near is asked level by level.
+  def test_by_its_distance
+    assert_equal [1, 2, 1], bursts(DEEP, 4, schemas(pipeloader: { trips: :auto })).last
+  end
+
+  class Remark < ActiveRecord::Base
+    self.table_name = "comments"
+    singleton_class.attr_accessor :least
+    self.least = 0
+    belongs_to :writer, -> { where(id: Remark.least..) }, class_name: "User", foreign_key: :commenter_id, optional: true
+  end
+
+  # Between what brings the records and what is made of what came along.
+  def test_a_scope_that_says_something_else_by_then
+    schemas = remarks
+    said = -> { schemas.last.execute("{ articles { remarks { writer { name } } } }").to_h["data"].to_s.scan(/user \d+/) }
+    assert_equal [1, 2], bursts("{ articles { remarks { writer { name } } } }", 4, schemas).last
+    assert_operator said.call.size, :>, 10
+    bursts = 0
+    changing = ->(*) { Remark.least = 1_000_000 if (bursts += 1) == 2 }
+    assert_empty ActiveSupport::Notifications.subscribed(changing, "burst.pipeloader", &said)
+  ensure
+    Remark.least = 0
+  end
+
+  # @return [Array<Class>] schemas of articles and their remarks, by code that nobody looks into
+  def remarks
+    remark = type("Remark") { field :writer, USER; def writer = object.writer.presence }
+    article = type("Remarked") do
+      field :remarks, [remark]
+      def remarks = object.remarks.to_a
+    end
+    model = Class.new(Article) do
+      def self.name = "Article"
+      has_many :remarks, -> { order(:id) }, class_name: "ReadAheadTest::Remark", foreign_key: :post_id
+    end
+    query = type("Query") { field :articles, [article] }
+    query.define_method(:articles) { model.order(:id) }
+    make(query: query, pipeloader: { forecast: true, **ONE })
+  end
+
   # -- asked for in another way than was expected --------------------------------------------------------------------------
 
   def test_asked_for_by_some_alone_is_not_read_ahead

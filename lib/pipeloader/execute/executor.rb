@@ -49,10 +49,7 @@ module Pipeloader
     #
     # @yieldparam one [Boolean] whether by one round trip
     def trip(plan, &)
-      trips = @fiber.loader.pipeloader_trips
-      return yield(trips == :one && plan.links.any?) if trips != :auto || plan.links.empty?
-
-      plan.trips.over(Learned.of(plan.model.connection_pool).distance.to_f, &)
+      plan.links.empty? ? yield(false) : plan.trips.as_said(@fiber.loader.pipeloader_trips, plan.model.connection_pool, &)
     end
 
     # @param one [Boolean] whether it is all to come by one round trip

@@ -18,7 +18,7 @@ module Pipeloader
       @link = link
       @lookup = lookup
       @below = below
-      @read, @at = lookup.along(connection, number) { |sql| below.leave(sql) }
+      @read, @asked = lookup.along(connection, number) { |sql| below.leave(sql) }
     end
 
     # Takes what was brought, if it was: ActiveRecord makes a result of it while the connection is at hand. An error is for those
@@ -34,7 +34,10 @@ module Pipeloader
     # True if it has what +lookup+ is asked for, by keys of the rows that it was sent along with.
     def brought?(lookup) = lookup.equal?(@lookup) && !@result.nil?
 
+    # True if it would still be asked for in the same words.
+    def current? = @lookup.asks?(@asked)
+
     # @return [Hash{Object => Array<Array>}] as Lookup#call
-    def rows(keys) = @lookup.found(@result.value, @at, keys)
+    def rows(keys) = @lookup.found(@result.value, @asked.at, keys)
   end
 end

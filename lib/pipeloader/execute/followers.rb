@@ -59,7 +59,7 @@ module Pipeloader
       return unless lookup.along?(@connection) && lookup.equal?(link.lookup.for(context)) && (@count.statements += 1) <= MOST
 
       number = number_of(lookup.owners_key, only)
-      below = Followers.new(link.plan.links, context, @connection, @count)
+      below = Followers.new(link.links, context, @connection, @count)
       @followers[link] = Follower.new(link, lookup, number, below, @connection)
     rescue Foreseen # whoever looks it up later meets it
       nil

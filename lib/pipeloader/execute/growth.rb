@@ -8,7 +8,7 @@ module Pipeloader
 
     alias inspect to_s
 
-    # @param plan [Plan] for the rows
+    # @param plan [Plan, AheadLink] for the rows
     def initialize(plan, context)
       @plan = plan
       @context = context

@@ -14,15 +14,16 @@ module Pipeloader
     alias inspect to_s
 
     class << self
+      # @param records [Array<ActiveRecord::Base>] of an +arrival+
       # @return [Ahead, nil] nil where nobody would read it, or not by what we know
-      def of(forecast, records, fiber)
+      def of(forecast, records, arrival, fiber)
         preload = forecast.preload
         return if preload.nil? || Transactions.around?(preload)
 
         readers = preload.readers(records, fiber.job)
         return if readers.empty? || (asked = asked(forecast.reflection, readers.first.record, fiber)).nil?
 
-        new(forecast, preload, readers, asked)
+        new(forecast, preload, readers, asked, arrival)
       end
 
       private
@@ -40,16 +41,28 @@ module Pipeloader
 
     # @param asked [Array(AssociationRead, ActiveRecord::ConnectionAdapters::ConnectionPool)] what ActiveRecord would ask now, and
     #   of which database
-    def initialize(forecast, preload, readers, asked)
+    def initialize(forecast, preload, readers, asked, arrival)
       @forecast = forecast
       @preload = preload
       @readers = readers
       @asked = asked
+      @link = arrival.link_to(forecast)
+      @growth = Growth.new(@link, nil) if @link&.links&.any?
+      @follower = brought_by(arrival.follower(@link))
       @read = []
     end
 
-    # @return [Array(Lookup, Array, Asker)]
-    def wanted = @preload.wanted(@readers, @forecast.asker)
+    # True if it was looked up along with the records.
+    def brought? = !@follower.nil?
+
+    # @return [Outcome] as of the look-up
+    def brought
+      _, keys, asker = wanted
+      Outcome.of { asker.read { @follower.rows(keys) } }
+    end
+
+    # @return [Array(Lookup, Array, Asker, Growth)]
+    def wanted = [*@preload.wanted(@readers, @forecast.asker), @growth]
 
     # Makes what has been read.
     #
@@ -61,6 +74,9 @@ module Pipeloader
       @read = @readers
     end
 
+    # @return [Arrival] of the records that it has brought
+    def arrival = Arrival.new(@forecast, @read.flat_map(&:records), @link, @follower ? @follower.below : @growth&.followers)
+
     # See AssociationRead.
     def dynamic? = @asked.first.dynamic?
 
@@ -68,5 +84,10 @@ module Pipeloader
     def answers?(association, reader, fiber)
       @preload.lookup.owners_key.of(association.owner) == reader.key && association.pipeloader_read(fiber) == @asked
     end
+
+    private
+
+    # A scope may say something else by now.
+    def brought_by(follower) = (follower if follower&.brought?(@preload.lookup) && follower.current?)
   end
 end

@@ -61,6 +61,9 @@ module Pipeloader
     # The records that an association brings go on to the place of another +forecast+, if any.
     def lead_to(forecast) = @goal = forecast || self
 
+    # @return [Trips] by how many round trips what is below comes
+    def trips = @trips ||= Trips.new
+
     # @return [Preload, nil] that reads the association for many; nil where ActiveRecord is to find each owner's records itself
     def preload = @forecasts.preload(@reflection)
   end

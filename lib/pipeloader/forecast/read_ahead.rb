@@ -6,11 +6,10 @@ module Pipeloader
   class ReadAhead
     EVENT = "forecast.pipeloader"
 
-    # From how many reads on it pays, and how many times in a row one waits for what the next is asked by.
-    WORTH = 2
+    # How many times in a row one waits for what the next is asked by.
     DEEP = 5
     NONE = [].freeze
-    private_constant :WORTH, :DEEP, :NONE
+    private_constant :DEEP, :NONE
 
     class << self
       # Takes note of records that a field has brought, and reads what resolvers are expected to ask them for.
@@ -74,7 +73,7 @@ module Pipeloader
       expects = records.any? && forecast.expects? && fiber.job&.time_limit.nil?
       return unless (expects || @line.any?) && fiber.parks? && fiber.at_rest?
 
-      @line.in_turn(fiber, expects) { read([[forecast, records]], fiber) }
+      @line.in_turn(fiber, expects) { read_for(forecast, records, fiber) }
     end
 
     # See ReadAhead.awaits?.
@@ -164,12 +163,18 @@ module Pipeloader
             .select { |value| ActiveRecord::Base === value && value.instance_variable_get(:@pipeloader_demand).nil? }
     end
 
-    # @param level [Array<Array(Forecast, Array<ActiveRecord::Base>)>]
+    def read_for(forecast, records, fiber)
+      forecast.trips.as_said(fiber.loader.pipeloader_trips, records.first.class.connection_pool) do |one|
+        read([Arrival.new(forecast, records, (AheadLink.of(forecast) if one))], fiber)
+      end
+    end
+
+    # @param level [Array<Arrival>]
     def read(level, fiber)
       seen, inquiry = {}.compare_by_identity, Inquiry.new(@begun)
       DEEP.times do
         wave = wave(level, inquiry, fiber)
-        break if wave.size < WORTH
+        break unless wave.pays?
 
         version = @version
         wave.send_off(fiber)
@@ -178,22 +183,22 @@ module Pipeloader
 
         hold(wave)
         inquiry.answered(wave.items)
-        level.each { |forecast, _| seen[forecast.goal] = true }
-        level = wave.brought.reject { |forecast, _| seen.key?(forecast.goal) }
+        level.each { |arrival| seen[arrival.goal] = true }
+        level = wave.brought.reject { |arrival| seen.key?(arrival.goal) }
       end
     rescue Foreseen # whoever asks for it meets it
       nil
     end
 
     def wave(level, inquiry, fiber)
-      level.each { |forecast, records| inquiry.add(forecast.goal.questions.expected, records) }
-      Wave.new(level.flat_map { |forecast, records| aheads(forecast, records, fiber) }, inquiry.ready)
+      level.each { |arrival| inquiry.add(arrival.goal.questions.expected, arrival.records) }
+      Wave.new(level.flat_map { |arrival| aheads(arrival, fiber) }, inquiry.ready)
     end
 
-    def aheads(forecast, records, fiber)
-      forecast.goal.expected.filter_map do |below|
-        unread = records.select { |record| below.concerns?(record) && !holds?(record, below.reflection) }
-        Ahead.of(below, unread, fiber) if unread.any?
+    def aheads(arrival, fiber)
+      arrival.goal.expected.filter_map do |below|
+        unread = arrival.records.select { |record| below.concerns?(record) && !holds?(record, below.reflection) }
+        Ahead.of(below, unread, arrival, fiber) if unread.any?
       end
     end
 

@@ -19,13 +19,18 @@ module Pipeloader
     # How many reads it stands for.
     def size = @aheads.sum { |ahead| ahead.readers.size } + @items.size
 
-    # @return [Array<Array(Forecast, Array<ActiveRecord::Base>)>] records that it has brought
-    def brought = @aheads.map { |ahead| [ahead.forecast, ahead.read.flat_map(&:records)] }
+    # True if it is worth a round trip, or costs none.
+    def pays? = size >= WORTH || (@items.empty? && @aheads.any? && @aheads.all?(&:brought?))
+
+    # @return [Array<Arrival>] of the records that it has brought
+    def brought = @aheads.map(&:arrival)
 
     # Sends all of it, and waits for it.
     def send_off(fiber)
-      found = within(@pools, fiber, {}.compare_by_identity) { |connections| together(connections, fiber) }
-      @aheads.zip(found) { |ahead, outcome| ahead.fill(outcome) }
+      asked = @aheads.reject(&:brought?)
+      found = within(@pools, fiber, {}.compare_by_identity) { |connections| together(asked, connections, fiber) }
+      found = asked.zip(found).to_h.compare_by_identity
+      @aheads.each { |ahead| ahead.fill(found[ahead] || ahead.brought) }
     end
 
     private
@@ -43,11 +48,11 @@ module Pipeloader
     end
 
     # @return [Array<Outcome>] of the look-ups
-    def together(connections, fiber)
+    def together(aheads, connections, fiber)
       @items.each { |item| item.ask(connections[item.question.pool]) }
       *reads, last = @items.filter_map(&:read)
       reads.each { |read| fiber.response.gather(read, fiber) }
-      return look_up(last, fiber) if @aheads.any?
+      return look_up(aheads, last, fiber) if aheads.any?
 
       fiber.park(last) if last
       NONE
@@ -55,12 +60,14 @@ module Pipeloader
       @items.each(&:withdraw)
     end
 
-    def look_up(last, fiber)
+    def look_up(aheads, last, fiber)
       fiber.response.gather(last, fiber) if last
-      fiber.look_up(@aheads.map(&:wanted))
+      fiber.look_up(aheads.map(&:wanted))
     end
 
     NONE = [].freeze
-    private_constant :NONE
+    # From how many reads on it pays.
+    WORTH = 2
+    private_constant :NONE, :WORTH
   end
 end

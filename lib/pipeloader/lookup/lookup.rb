@@ -137,13 +137,16 @@ module Pipeloader
     # @param number [Integer] of the setting that has these
     # @yieldparam [String] SQL
     # @yieldreturn [String] SQL that brings the same rows
-    # @return [Array(Read, Integer)] which isn't sent yet, and where in a row the owner's key is
+    # @return [Array(Read, Asked)] which isn't sent yet
     def along(connection, number)
       asked = statement(connection)
       sql = yield KeySettings.read(asked.sql, @owners_key.types.first)
       binds = [keys_bind(KeySettings.name(number)), *asked.binds]
-      [connection.pipeloader_read_along(sql, "#{@model.name} Load", binds, asked.preparable), asked.at]
+      [connection.pipeloader_read_along(sql, "#{@model.name} Load", binds, asked.preparable), asked]
     end
+
+    # True if what is +asked+ now is the same.
+    def asks?(asked) = @model.with_connection { |connection| statement(connection) == asked }
 
     # @param result [ActiveRecord::Result] of what was asked for
     # @return [Hash{Object => Array<Array>}] as #call

@@ -40,6 +40,9 @@ module Pipeloader
 
     def many? = @many
 
+    # @return [Array<Link, PolymorphicLink>] of the records that it brings
+    def links = @plan.links
+
     # What makes it lead to the same rows, and these be written alike.
     def place = [@lookup, @plan, @scope]
 

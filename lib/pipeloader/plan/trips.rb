@@ -30,6 +30,15 @@ module Pipeloader
 
     # Yields, to read.
     #
+    # @param said [Symbol] as `use Pipeloader, trips: …`
+    # @param pool [ActiveRecord::ConnectionAdapters::ConnectionPool] of the server
+    # @yieldparam one [Boolean] whether by one trip
+    def as_said(said, pool, &)
+      said == :auto ? over(Learned.of(pool).distance.to_f, &) : yield(said == :one)
+    end
+
+    # As :auto.
+    #
     # @param distance [Float, nil] milliseconds to the server and back, if that is known
     # @yieldparam one [Boolean] whether by one trip
     def over(distance)
