@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "aasm"
 require_relative "../support/plans"
 
 # Models with `after_find` and `after_initialize`: where these do nothing to records that come from the database, or nothing to those
@@ -85,6 +86,17 @@ class CallbacksTest < PlanTest
     own_reader_of_another: [proc { def token = "own"; after_initialize { self.title = "set" unless token == "own" } }, :plan, :plan],
     skipped: [proc { include Machines; skip_callback :initialize, :after, :ensure_state, unless: :new_record? }, :plan, :plan],
     skipped_altogether: [proc { include Machines; skip_callback :initialize, :after, :ensure_state }, :plan, :plan],
+
+    machine: [proc { include AASM; aasm(column: :status) { state :open, initial: true; state :shut } }, :plan, :aside],
+    machine_of_an_enum: [proc { include AASM; enum :kind, { small: 0, large: 1 }, prefix: true; aasm(column: :kind, enum: true) { state :small, initial: true; state :large } }, :plan, :aside],
+    machine_of_numbers: [proc { include AASM; aasm(column: :score) { state :low, initial: true } }, :plan, :aside],
+    machine_of_no_column: [proc { include AASM; aasm { state :open, initial: true } }, :plan, :plan],
+    machine_of_json: [proc { include AASM; aasm(column: :extra) { state :open, initial: true } }, :aside, :aside],
+    machines: [proc { include AASM; aasm(:one, column: :status) { state :open, initial: true }; aasm(:two, column: :token, namespace: :two) { state :shut, initial: true } }, :plan, :aside],
+    machine_with_own_check: [proc { include AASM; aasm(column: :status) { state :open, initial: true }; def aasm_column_is_blank?(_) = true }, :aside, :aside],
+    machine_with_own_callback: [proc { include AASM; aasm(column: :status) { state :open, initial: true }; def aasm_ensure_initial_state = (super; self.title = "own") }, :aside, :aside],
+    machine_with_own_class_method: [proc { include AASM; aasm(column: :status) { state :open, initial: true }; def self.aasm(*) = super }, :aside, :aside],
+    machine_with_own_reader: [proc { include AASM; aasm(column: :status) { state :open, initial: true }; def status = super.presence }, :aside, :aside],
 
     always: [proc { after_initialize { self.title = "set" if persisted? } }, :aside, :aside],
     state_machine: [proc { include Machines; }, :aside, :aside],
@@ -244,6 +256,8 @@ class CallbacksTest < PlanTest
     reader: [proc { after_initialize { self.title = "later" if status.nil? } }, proc { def status = nil }],
     new_record: [proc { after_initialize { self.title = "later" if new_record? } }, proc { def new_record? = true }],
     prepended: [proc { after_initialize :set; def set = self.status ||= "draft" }, proc { prepend(Module.new { def set = (super; self.title = "later") }) }],
+    machine: [proc { include AASM; aasm(column: :status) { state :open, initial: true } }, proc { aasm(:other, column: :extra) { state :shut, initial: true } }],
+    machines_check: [proc { include AASM; aasm(column: :status) { state :open, initial: true } }, proc { def aasm_column_is_blank?(_) = true }],
     of_the_parent: [proc {}, proc { superclass.after_initialize { self.title = "later" } }]
   }.freeze
 
@@ -273,6 +287,7 @@ class CallbacksTest < PlanTest
     redefined: [proc { after_initialize :set; def set = self.status ||= "draft" }, proc { def set = self.title = "heir's" }, :aside],
     by_super: [proc { after_initialize :set; def set = self.status ||= "draft" }, proc { def set = (super; nil) }, :aside],
     skipped: [proc { after_initialize :set; def set = self.title = "all" }, proc { skip_callback :initialize, :after, :set }, :aside],
+    machine: [proc { include AASM; aasm(column: :status) { state :open, initial: true } }, proc { aasm(:of_its_own, column: :token) { state :shut, initial: true } }, :plan],
     none: [proc { after_initialize { self.title = "set" if new_record? } }, proc {}, :plan]
   }.freeze
 

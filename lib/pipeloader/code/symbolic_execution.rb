@@ -172,6 +172,7 @@ module Pipeloader
       in [:getlocal_WC_0, place] then frame.on([*frame.stack, SELF]) if frame.code.given?(place)
       in [:run, Code => code] then frame.within(code)
       in [:ask, name] then made(frame, frame.stack, [], @asked.call(name, [], true))
+      in [:call, name, size] then sent(frame, name, size, false)
       in [name, *operands] if EFFECTS.key?(name)
         stack = EFFECTS[name].call(frame.stack, *operands)
         frame.on(stack) if stack
@@ -206,9 +207,14 @@ module Pipeloader
       name, size = call.values_at(:mid, :orig_argc)
       return if !Bytecode.simple?(call) || call.key?(:kw_arg) || KnownMethods.refined?(name)
 
+      sent(frame, name, size, Bytecode.on_self?(call))
+    end
+
+    # To what is below its arguments.
+    def sent(frame, name, size, private)
       parts = frame.stack.last(size + 1)
       below = frame.stack.take(frame.stack.size - parts.size)
-      made(frame, below, parts, value(*parts, name: name, private: Bytecode.on_self?(call)))
+      made(frame, below, parts, value(*parts, name: name, private: private))
     end
 
     # @param parts [Array] of which the +value+ is made

@@ -6,6 +6,7 @@ module Pipeloader
   #
   #     after_initialize :set_token, if: :new_record?            # nothing
   #     after_initialize { self.status ||= "draft" }             # nothing where the row has a status
+  #     include AASM                                             # nothing where the row has a state
   #
   # Limits: those of SymbolicExecution; methods with arguments but for STATES and READERS; `super`; objects with a method of the
   # callback's name.
@@ -30,6 +31,7 @@ module Pipeloader
       @plain_model = plain_model
       @chains = members.map { |model| [model, model._find_callbacks, model._initialize_callbacks] }
       @methods = {} # {[model, name] => the method}
+      @machines = {} # {model => its columns that have states}
       @columns = {} # {[model, kind] => those that are asked for}
       @executions = members.product(KINDS).to_h { |model, kind| [[model, kind], execution(model, kind)] }
     end
@@ -37,7 +39,8 @@ module Pipeloader
     # True if the models have the same, and the methods that these call.
     def current?
       @chains.all? { |model, found, made| model._find_callbacks.equal?(found) && model._initialize_callbacks.equal?(made) } &&
-        @methods.all? { |(model, name), method| method_of(model, name) == method }
+        @methods.all? { |(model, name), method| method_of(model, name) == method } &&
+        @machines.all? { |model, columns| StateMachines.columns(model) == columns }
     end
 
     # @return [String, nil] why a record may be another than its row says, or tell which columns were read; nil if it isn't
@@ -111,7 +114,16 @@ module Pipeloader
 
     def code_of_method(model, name, private)
       method = known_method(model, name) if private || model.public_method_defined?(name)
-      SymbolicExecution::Code.of(method) if method&.parameters&.empty?
+      return unless method&.parameters&.empty?
+
+      name == StateMachines::CALLBACK ? code_of_machines(model, method) : SymbolicExecution::Code.of(method)
+    end
+
+    def code_of_machines(model, method)
+      called = StateMachines::CALLED.filter_map { |name| known_method(model, name) }
+      steps = StateMachines.steps(model, [method, *called]) or return
+      @machines[model] = StateMachines.columns(model)
+      SymbolicExecution::Code.new(steps)
     end
 
     # What a +model+'s record answers.
