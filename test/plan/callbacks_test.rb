@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
-require "aasm"
+require "active_support/core_ext/kernel/reporting"
+silence_warnings { require "aasm" }
 require_relative "../support/plans"
 
 # Models with `after_find` and `after_initialize`: where these do nothing to records that come from the database, or nothing to those
