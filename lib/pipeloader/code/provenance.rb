@@ -92,6 +92,16 @@ module Pipeloader
         type.method_defined?(name) && (method = type.instance_method(name)).owner.equal?(host) && graphql_alone?(method)
       end
 
+      # True if ActiveStorage, which may not be there, defines it.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def active_storage?(method) = method.source_location&.first.to_s.start_with?(*active_storage)
+
+      # The same as of ActiveRecord's.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def active_storage_alone?(method) = alone?(method) { |it| ruby?(it) || active_storage?(it) }
+
       # True if a method of a class of Ruby's is as Ruby has it, or ActiveSupport.
       #
       #: (UnboundMethod) -> bool
@@ -118,6 +128,14 @@ module Pipeloader
           method = method.super_method
         end
         true
+      end
+
+      # @return [Array<String>] as FOLDERS', of one that may be loaded later
+      def active_storage
+        return [] if Object.autoload?(:ActiveStorage) || !Object.const_defined?(:ActiveStorage, false)
+
+        file, = ActiveStorage.const_source_location(:VERSION)
+        file ? ["#{File.dirname(file)}/"] : []
       end
 
       def in?(method, gem) = method.source_location&.first.to_s.start_with?(*FOLDERS.fetch(gem))

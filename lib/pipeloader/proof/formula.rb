@@ -242,13 +242,16 @@ module Pipeloader
         record = @host.allocate
         record.instance_variable_set(:@primary_key, @host.primary_key)
         record.instance_variable_set(:@attributes, Attributes.new(@columns.zip(values).to_h, @host.attribute_types))
-        record.instance_variable_set(:@association_cache, associations(values)) if @reflections.any?
+        read_from(record, values.drop(@columns.size)) if @reflections.any?
         record
       end
 
-      def associations(values)
-        read = values.drop(@columns.size)
-        @reflections.each_with_index.to_h { |(name, reflection), index| [name, Loaded.new(read[index], reflection)] }
+      # What isn't an association is an Attachment.
+      def read_from(record, values)
+        attached, read = @reflections.zip(values).partition { |(_, reflection), _| reflection.nil? }
+        associations = read.to_h { |(name, reflection), value| [name, Loaded.new(value, reflection)] }
+        record.instance_variable_set(:@association_cache, associations)
+        record.instance_variable_set(:@active_storage_attached, attached.to_h { |(name, _), it| [name, it] }) if attached.any?
       end
     end
   end
