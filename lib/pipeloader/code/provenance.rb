@@ -92,15 +92,20 @@ module Pipeloader
         type.method_defined?(name) && (method = type.instance_method(name)).owner.equal?(host) && graphql_alone?(method)
       end
 
-      # True if ActiveStorage, which may not be there, defines it.
+      # True if a gem that may not be there is, by the name of its module.
       #
-      #: (Method | UnboundMethod) -> bool
-      def active_storage?(method) = method.source_location&.first.to_s.start_with?(*active_storage)
+      #: (Symbol) -> bool
+      def rubygem?(name) = folder(name) != nil
+
+      # True if such a gem defines it.
+      #
+      #: (Symbol, Method | UnboundMethod) -> bool
+      def of_gem?(name, method) = (folder = folder(name)) ? method.source_location&.first.to_s.start_with?(*folder) : false
 
       # The same as of ActiveRecord's.
       #
-      #: (Method | UnboundMethod) -> bool
-      def active_storage_alone?(method) = alone?(method) { |it| ruby?(it) || active_storage?(it) }
+      #: (Symbol, Method | UnboundMethod) -> bool
+      def gem_alone?(name, method) = alone?(method) { |it| ruby?(it) || of_gem?(name, it) }
 
       # True if a method of a class of Ruby's is as Ruby has it, or ActiveSupport.
       #
@@ -130,12 +135,16 @@ module Pipeloader
         true
       end
 
-      # @return [Array<String>] as FOLDERS', of one that may be loaded later
-      def active_storage
-        return [] if Object.autoload?(:ActiveStorage) || !Object.const_defined?(:ActiveStorage, false)
+      # @return [Array<String>, nil] as FOLDERS', of one that may be loaded later
+      def folder(name)
+        return if Object.autoload?(name) || !Object.const_defined?(name, false)
 
-        file, = ActiveStorage.const_source_location(:VERSION)
-        file ? ["#{File.dirname(file)}/"] : []
+        host = Object.const_get(name, false)
+        file, = host.const_source_location(:VERSION, false) if host.instance_of?(Module)
+        return unless file
+
+        folder = File.dirname(file)
+        ["#{folder}/", "#{folder}.rb", "#{File.dirname(folder)}/.rbnext/"] # what ruby-next has rewritten for older Rubies
       end
 
       def in?(method, gem) = method.source_location&.first.to_s.start_with?(*FOLDERS.fetch(gem))

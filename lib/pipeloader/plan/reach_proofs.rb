@@ -50,7 +50,7 @@ module Pipeloader
     def prove_guarded(type, model)
       return unless model < ActiveRecord::Base && PlainType.guarded?(type) && !@operation.refusals(type).worthless?
 
-      formula = Formula.of_guard(type)
+      formula = Formula.of_guard(type, model)
       columns, readings = readings_of(formula, model) if formula
       return unless readings
 

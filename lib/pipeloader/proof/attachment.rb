@@ -33,7 +33,7 @@ module Pipeloader
       # @param name [Symbol] of a method of theirs
       # @return [Attachment, nil]
       def of(model, name)
-        return unless Provenance.heirs_have?(model, name) && Provenance.active_storage?(model.instance_method(name))
+        return unless Provenance.heirs_have?(model, name) && Provenance.of_gem?(:ActiveStorage, model.instance_method(name))
         return if [name, ASKED].any? { |it| KnownMethods.refined?(it) }
 
         kind = KINDS.keys.find { |it| Bytecode.alike?(model.instance_method(name), READER % { name: name, kind: it }) }
@@ -52,13 +52,13 @@ module Pipeloader
       def alone?(model, kind)
         host = ActiveStorage::Attached.const_get(kind)
         methods = [*CALLED, KINDS[kind].to_sym].map { |it| host.instance_method(it) }
-        Provenance.ruby_makes?(host) && methods.all? { |it| Provenance.active_storage_alone?(it) } &&
+        Provenance.ruby_makes?(host) && methods.all? { |it| Provenance.gem_alone?(:ActiveStorage, it) } &&
           [model, *model.descendants].all? { |it| asked?(it) }
       end
 
       def asked?(model)
         changes = model.instance_method(:attachment_changes)
-        Provenance.active_storage_alone?(changes) && Bytecode.alike?(changes, CHANGES) &&
+        Provenance.gem_alone?(:ActiveStorage, changes) && Bytecode.alike?(changes, CHANGES) &&
           Provenance.core_alone?(model.instance_method(:public_send))
       end
     end

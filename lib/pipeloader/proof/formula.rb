@@ -32,10 +32,12 @@ module Pipeloader
       end
 
       # @param type [Class] object type that has an `authorized?` of its own
+      # @param model [Class, nil] of the records that its objects stand for
       # @return [Formula, nil] as #of_type: what that returns of a record
-      def of_guard(type)
-        bodies = Guard.bodies(type)&.map { |steps| ContextValue.fold(steps, type) } or return
-        formula = make(OfGuard, type, type.method(:authorized?), bodies)
+      def of_guard(type, model = nil)
+        guard = Guard.new(type, model)
+        bodies = guard.bodies&.map { |steps| ContextValue.fold(steps, type) } or return
+        formula = make(OfGuard, type, type.method(:authorized?), bodies)&.found_by(guard.pundit)
         formula unless formula&.further&.any? && bodies.any? { |steps| steps.any? { |name, _| BRANCHES.include?(name) } }
       end
 
@@ -188,6 +190,17 @@ module Pipeloader
 
     # A type's `authorized?`.
     class OfGuard < OfType
+      # @param pundit [PunditPolicy, nil] which finds its policies
+      # @return [OfGuard] itself
+      def found_by(pundit)
+        @pundit = pundit
+        @record = pundit.record(asked) if pundit
+        self
+      end
+
+      # True if Pundit finds another policy by now.
+      def over? = @pundit&.over? || super
+
       private
 
       def work_out(values, _arguments, context) = @method.call(@record&.new(*values), context)

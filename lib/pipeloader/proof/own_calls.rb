@@ -113,7 +113,7 @@ module Pipeloader
 
       methods = family.map { |it| it.instance_method(name) }
       methods.map(&:owner).uniq.many? || Provenance.attributes?(@model, name) || Provenance.active_record?(methods.first) ||
-        Provenance.active_storage?(methods.first)
+        Provenance.of_gem?(:ActiveStorage, methods.first)
     end
 
     def method(caller, step)
