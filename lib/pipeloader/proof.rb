@@ -1,17 +1,17 @@
 # frozen_string_literal: true
 
-# Proves facts about methods, models and types without running them: whose they are, which columns they read, and
-# which value graphql-ruby would make of a column's. Cast and Coercion also make it, for each value of a response.
-#
-# In: classes of the application. Out: proofs, each of which holds until its method is defined anew; or an objection in
-# words, which `Pipeloader.explain` shows. Called by: projection, plan and the keyed look-ups.
+# Proves facts about methods, models and types without running them, and makes of a column's value what graphql-ruby would.
+# In: classes of the application. Out: proofs, until a method is defined anew; or why not. Called by: projection, plan, lookup.
 require "pipeloader/proof/chain"
 require "pipeloader/proof/delegation"
 require "pipeloader/proof/execution_state"
 require "pipeloader/proof/context_value"
+require "pipeloader/proof/pundit_policy"
+require "pipeloader/proof/action_policy_rule"
 require "pipeloader/proof/guard"
 require "pipeloader/proof/field_guard"
 require "pipeloader/proof/item_scope"
+require "pipeloader/proof/attachment"
 require "pipeloader/proof/own_calls"
 require "pipeloader/proof/told"
 require "pipeloader/proof/asked_of_list"

@@ -51,11 +51,29 @@ module Pipeloader
       # @return [Integer] where that is in its frame
       def place(sequence, index) = sequence[10].size + FRAME - 1 - index
 
+      # True if Ruby has compiled a +method+ to what it makes of that +text+, which defines one. Lines don't count.
+      #
+      # On a fiber of its own, as what is compiled by a Compiler.
+      def alike?(method, text)
+        host = Module.new
+        Fiber.new(blocking: true) { host.module_eval(text) }.resume
+        name = host.instance_methods(false).first
+        method.original_name == name && told(method) == told(host.instance_method(name))
+      end
+
+      # @return [Array] a method's instructions, and those of what it rescues, without lines
+      def told(method) = RubyVM::InstructionSequence.of(method)&.then { |sequence| unlined(sequence.to_a) }
+
       # @param steps [Array<Array, Symbol>]
       # @return [Array<Array<Symbol>>] the names of each constant that is asked for, with an empty one in front of `::Car`
       def constants(steps) = steps.filter_map { |name, path| path if name == :opt_getconstant_path }
 
       private
+
+      def unlined(sequence)
+        rescued = sequence[12].map { |entry| entry.map { |it| it.is_a?(Array) ? unlined(it) : it } }
+        [*sequence.values_at(10, 11), rescued, sequence.last.grep_v(Integer).grep_v(/\ARUBY_EVENT/)]
+      end
 
       def flags(texts)
         steps = texts.flat_map { |text| RubyVM::InstructionSequence.compile(text).to_a.last.grep(Array) }

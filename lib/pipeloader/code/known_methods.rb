@@ -31,8 +31,9 @@ module Pipeloader
     # Methods that these call on a value in turn, and that are Ruby's own.
     INSIDE = %i[
       to_s hash eql? == === <=> coerce to_str to_ary to_hash dup length [] []= include? respond_to_missing? method_missing
-      gsub! sub! strip! lstrip! rstrip! tr! downcase! upcase! capitalize! delete_suffix! slice!
     ].freeze
+    # Those that only ActiveSupport's code calls, in which nobody's refinement is used: not ruby-next's of `strip!`, either.
+    DEEP_INSIDE = %i[gsub! sub! strip! lstrip! rstrip! tr! downcase! upcase! capitalize! delete_suffix! slice!].freeze
 
     # Methods that make an Array or a Hash of values: to write that calls `inspect` on each.
     COLLECTING = %i[newarray newhash].freeze
@@ -42,9 +43,10 @@ module Pipeloader
       map collect flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by
       group_by partition uniq take_while drop_while index_by
     ].to_set.freeze
-    private_constant :CLASSES, :NAMES, :INSIDE, :COLLECTING, :ITERATIONS
+    private_constant :CLASSES, :NAMES, :INSIDE, :DEEP_INSIDE, :COLLECTING, :ITERATIONS
 
     @rubys = {}
+    @defined = {}
 
     class << self
       # True if a method does no more for any value that there can be.
@@ -66,7 +68,9 @@ module Pipeloader
       end
 
       # True if all that the steps' calls may call in turn is Ruby's own.
-      def alone_in?(steps) = (shows?(steps) ? [*INSIDE, :inspect] : INSIDE).all? { |it| rubys?(it) }
+      def alone_in?(steps)
+        (shows?(steps) ? [*INSIDE, :inspect] : INSIDE).all? { |it| rubys?(it) } && DEEP_INSIDE.all? { |it| defined_by_ruby?(it) }
+      end
 
       private
 
@@ -77,6 +81,11 @@ module Pipeloader
       # True if nobody else has defined it for a value that there can be, by the time it is first asked.
       def rubys?(name)
         @rubys.fetch(name) { @rubys[name] = !refined.include?(name) && CLASSES.all? { |known| rubys_in?(known, name) } }
+      end
+
+      # The same, whether or not somebody refines it.
+      def defined_by_ruby?(name)
+        @defined.fetch(name) { @defined[name] = CLASSES.all? { |known| rubys_in?(known, name) } }
       end
 
       def rubys_in?(known, name)

@@ -92,6 +92,21 @@ module Pipeloader
         type.method_defined?(name) && (method = type.instance_method(name)).owner.equal?(host) && graphql_alone?(method)
       end
 
+      # True if a gem that may not be there is, by the name of its module.
+      #
+      #: (Symbol) -> bool
+      def rubygem?(name) = folder(name) != nil
+
+      # True if such a gem defines it.
+      #
+      #: (Symbol, Method | UnboundMethod) -> bool
+      def of_gem?(name, method) = (folder = folder(name)) ? method.source_location&.first.to_s.start_with?(*folder) : false
+
+      # The same as of ActiveRecord's.
+      #
+      #: (Symbol, Method | UnboundMethod) -> bool
+      def gem_alone?(name, method) = alone?(method) { |it| ruby?(it) || of_gem?(name, it) }
+
       # True if a method of a class of Ruby's is as Ruby has it, or ActiveSupport.
       #
       #: (UnboundMethod) -> bool
@@ -118,6 +133,18 @@ module Pipeloader
           method = method.super_method
         end
         true
+      end
+
+      # @return [Array<String>, nil] as FOLDERS', of one that may be loaded later
+      def folder(name)
+        return if Object.autoload?(name) || !Object.const_defined?(name, false)
+
+        host = Object.const_get(name, false)
+        file, = host.const_source_location(:VERSION, false) if host.instance_of?(Module)
+        return unless file
+
+        folder = File.dirname(file)
+        ["#{folder}/", "#{folder}.rb", "#{File.dirname(folder)}/.rbnext/"] # what ruby-next has rewritten for older Rubies
       end
 
       def in?(method, gem) = method.source_location&.first.to_s.start_with?(*FOLDERS.fetch(gem))

@@ -47,8 +47,10 @@ module Pipeloader
     def asks? = @contexts.any?
     def check(context) = ContextAnswer.verify_all(@contexts, context)
 
-    # True if the type has another method by now, or if it refuses too often.
-    def over? = @refusals.worthless? || @type.method(:authorized?) != @method
+    # True if the type has another method by now, or what that asks is another; or if it refuses too often.
+    def over?
+      @refusals.worthless? || @type.method(:authorized?) != @method || [@formula, *@readings.formulas].any?(&:over?)
+    end
 
     # Rows have come.
     def come(context) = @refusals.try_in(context.query)

@@ -23,7 +23,7 @@ module Pipeloader
       end
 
       # @return [Array<Link>]
-      def links = reaches + questions.flat_map(&:links)
+      def links = reaches.map(&:link) + questions.flat_map(&:links)
 
       # @return [Array<Formula>] of all methods that answer
       def formulas = [*answers, *reaches, *questions].flat_map(&:formulas)
@@ -60,6 +60,23 @@ module Pipeloader
       def of(row, frame) = cast.call(link.answer(row, frame))
       def formulas = NONE
     end
+
+    # What ActiveStorage has attached, asked whether it is there.
+    #
+    # answer: There, or a Number
+    Attached = Struct.new(:attachment, :answer) do
+      def thing(row, frame) = THING.new(answer.of(row, frame))
+      def link = answer.link
+      def formulas = [attachment, *answer.formulas]
+    end
+    THING = Struct.new(Attachment::ASKED)
+
+    # Whether a Reach leads to a record.
+    There = Struct.new(:link) do
+      def of(row, frame) = !link.thing(row, frame).nil?
+      def formulas = link.formulas
+    end
+    private_constant :THING
 
     # What one of the model's own methods works out.
     Method = Struct.new(:formula, :readings) do
@@ -98,6 +115,7 @@ module Pipeloader
 
     # It brings no objects.
     def fields = NONE
+    def link = self
     def formulas = @readings.formulas
 
     # @return [Struct, nil] nil for an owner that has none
@@ -113,8 +131,6 @@ module Pipeloader
 
     # Those of an association of which a method asks something by blocks: `object.items.sum { |item| item.price }`.
     class Records < Reach
-      def link = self
-
       # @return [Array<Struct>]
       def of(row, frame)
         below = frame.below(self)

@@ -4,7 +4,9 @@ module Pipeloader
   # As the Analyzer: what a Formula asks of a record, and of those that its associations lead to.
   module ReachProofs
     NOTHING = {}.freeze
-    private_constant :NOTHING
+    ATTACHED = { Attachment::ASKED => NOTHING }.freeze
+    THERE = { Formula::TESTED => NOTHING }.freeze
+    private_constant :NOTHING, :ATTACHED, :THERE
 
     # @param formula [Formula] of a method that is asked of records of the +model+, or of their objects
     # @return [Array(String, Class), nil] what it asks that isn't known, as "comments.reload.count", and of which model; nil if
@@ -48,7 +50,7 @@ module Pipeloader
     def prove_guarded(type, model)
       return unless model < ActiveRecord::Base && PlainType.guarded?(type) && !@operation.refusals(type).worthless?
 
-      formula = Formula.of_guard(type)
+      formula = Formula.of_guard(type, model)
       columns, readings = readings_of(formula, model) if formula
       return unless readings
 
@@ -95,8 +97,24 @@ module Pipeloader
       [columns, ->(all) { Reach::Method.new(formula, made.call(all)) }] if columns
     end
 
-    # @return [Array(Array<String>, Proc), nil] the owner's key, and what makes a Reach of its columns
+    # @return [Array(Array<String>, Proc), nil] the owner's key, and what makes a Reach or a Reach::Attached of its columns
     def reach(name, asked, model, plain)
+      attachment = Attachment.of(model, name) if asked == ATTACHED
+      attachment ? attached(attachment, model, plain) : reach_record(name, asked, model, plain)
+    end
+
+    def attached(attachment, model, plain)
+      return unless PlainModel.of(model).reader(attachment.association).association?
+
+      columns, made = if attachment.many? then questions([attachment.chain], model, plain)
+                      else reach_record(attachment.association, THERE, model, plain)
+                      end
+      [columns, ->(all) { Reach::Attached.new(attachment, answer(made.call(all))) }] if columns
+    end
+
+    def answer(told) = told.is_a?(Reach::Asked) ? told.questions.first : Reach::There.new(told)
+
+    def reach_record(name, asked, model, plain)
       reflection = reached(name, model) or return
       return if asked.key?(Formula::TESTED) && !testable?(reflection.klass)
 

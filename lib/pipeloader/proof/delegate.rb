@@ -18,7 +18,7 @@ module Pipeloader
 
         method = model.instance_method(name)
         path = path(method) or return
-        nilable = [false, true].find { |nil_too| told(method) == told(written(name, *path, nil_too)) }
+        nilable = [false, true].find { |nil_too| Bytecode.told(method) == Bytecode.told(written(name, *path, nil_too)) }
         new(model, method, [path], nilable) unless nilable.nil?
       end
 
@@ -40,14 +40,6 @@ module Pipeloader
         prefix = name == asked ? false : name.name.delete_suffix("_#{asked}")
         host = Fiber.new(blocking: true) { Class.new { delegate asked, to: reader, prefix: prefix, allow_nil: nilable } }.resume
         host.instance_method(prefix ? "#{prefix}_#{asked}" : asked)
-      end
-
-      # Its instructions, and those of what it rescues, without lines.
-      def told(method) = unlined(RubyVM::InstructionSequence.of(method).to_a)
-
-      def unlined(sequence)
-        rescued = sequence[12].map { |entry| entry.map { |it| it.is_a?(Array) ? unlined(it) : it } }
-        [*sequence.values_at(10, 11), rescued, sequence.last.grep_v(Integer).grep_v(/\ARUBY_EVENT/)]
       end
     end
 

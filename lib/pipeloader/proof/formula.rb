@@ -32,10 +32,12 @@ module Pipeloader
       end
 
       # @param type [Class] object type that has an `authorized?` of its own
+      # @param model [Class, nil] of the records that its objects stand for
       # @return [Formula, nil] as #of_type: what that returns of a record
-      def of_guard(type)
-        bodies = Guard.bodies(type)&.map { |steps| ContextValue.fold(steps, type) } or return
-        formula = make(OfGuard, type, type.method(:authorized?), bodies)
+      def of_guard(type, model = nil)
+        guard = Guard.new(type, model)
+        bodies = guard.bodies&.map { |steps| ContextValue.fold(steps, type) } or return
+        formula = make(OfGuard, type, type.method(:authorized?), bodies)&.found_by(guard.pundit)
         formula unless formula&.further&.any? && bodies.any? { |steps| steps.any? { |name, _| BRANCHES.include?(name) } }
       end
 
@@ -188,6 +190,17 @@ module Pipeloader
 
     # A type's `authorized?`.
     class OfGuard < OfType
+      # @param pundit [PunditPolicy, nil] which finds its policies
+      # @return [OfGuard] itself
+      def found_by(pundit)
+        @pundit = pundit
+        @record = pundit.record(asked) if pundit
+        self
+      end
+
+      # True if Pundit finds another policy by now.
+      def over? = @pundit&.over? || super
+
       private
 
       def work_out(values, _arguments, context) = @method.call(@record&.new(*values), context)
@@ -242,13 +255,16 @@ module Pipeloader
         record = @host.allocate
         record.instance_variable_set(:@primary_key, @host.primary_key)
         record.instance_variable_set(:@attributes, Attributes.new(@columns.zip(values).to_h, @host.attribute_types))
-        record.instance_variable_set(:@association_cache, associations(values)) if @reflections.any?
+        read_from(record, values.drop(@columns.size)) if @reflections.any?
         record
       end
 
-      def associations(values)
-        read = values.drop(@columns.size)
-        @reflections.each_with_index.to_h { |(name, reflection), index| [name, Loaded.new(read[index], reflection)] }
+      # What isn't an association is an Attachment.
+      def read_from(record, values)
+        attached, read = @reflections.zip(values).partition { |(_, reflection), _| reflection.nil? }
+        associations = read.to_h { |(name, reflection), value| [name, Loaded.new(value, reflection)] }
+        record.instance_variable_set(:@association_cache, associations)
+        record.instance_variable_set(:@active_storage_attached, attached.to_h { |(name, _), it| [name, it] }) if attached.any?
       end
     end
   end

@@ -5,6 +5,8 @@ module Pipeloader
   #
   #     def self.authorized?(object, context) = super && (object.author_id == context[:viewer]&.id || !object.hidden)
   #     def self.authorized?(object, context) = PostPolicy.new(context[:viewer], object).show?
+  #     def self.authorized?(object, context) = Pundit.policy!(context[:viewer], object).show?
+  #     def self.authorized?(object, context) = PostPolicy.new(object, user: context[:viewer]).apply(:show?)
   #
   # A policy is a class whose `initialize` does nothing but to keep what it is given. Formula proves what the code does.
   #
@@ -24,21 +26,24 @@ module Pipeloader
     class Unknown < StandardError; end
     private_constant :Unknown
 
-    # @param type [Class] object type
-    # @return [Array<Array>, nil] the instructions of each method that is run, where it is one of the type's own; nil where one
-    #   does what isn't known
-    def self.bodies(type) = new(type).bodies
+    # @return [PunditPolicy, nil] of the policies that it has Pundit find
+    attr_reader :pundit
 
     # @return [Array<Array>] as they are found
     attr_reader :found
 
-    def initialize(type)
+    # @param type [Class] object type
+    # @param model [Class, nil] of the records that its objects stand for
+    def initialize(type, model = nil)
       @type = type
+      @model = model
       @found = []
       @begun = []
       @proved = {}.compare_by_identity # {what a policy has kept => [methods]}
     end
 
+    # @return [Array<Array>, nil] the instructions of each method that is run, where it is one of the type's own; nil where one
+    #   does what isn't known
     def bodies
       prove(@type.method(:authorized?))
       @found
@@ -126,12 +131,37 @@ module Pipeloader
       values, behind = arguments(steps.drop(1), places)
       case behind
       in [[_, { mid: :new, orig_argc: } => made], [_, { mid: name, orig_argc: 0 } => call], *behind] if
-           orig_argc == values.size && [made, call].all? { |it| Bytecode.on_object?(it) && !it.key?(:kw_arg) }
+           orig_argc == values.size && [made, call].all? { |it| plain?(it) }
+        of_class(policy(path), name, values)
+      in [[_, { mid: :policy | :policy!, orig_argc: 2 } => found], [_, { mid: name, orig_argc: 0 } => call], *behind] if
+           values.size == 2 && values.last.equal?(OBJECT) && [found, call].all? { |it| plain?(it) }
+        of_class(found_by_pundit(path), name, values)
+      in [[_, { mid: :new, kw_arg: names, orig_argc: 1 } => made], *behind] if Bytecode.on_object?(made)
+        name, behind = rule(behind)
         policy = policy(path)
-        asked(policy, name, kept(policy.instance_method(:initialize), values))
-        [[PROVED], behind]
+        asked(policy, name, ActionPolicyRule.kept(policy, name, values, names) || unknown)
       else unknown
       end
+      [[PROVED], behind]
+    end
+
+    # A policy's method +name+, of one that is made with the +values+.
+    def of_class(policy, name, values) = asked(policy, name, kept(policy.instance_method(:initialize), values))
+
+    # @return [Array(Symbol, Array)] what is asked of an ActionPolicy, and the steps behind
+    def rule(steps)
+      case steps
+      in [[:putobject, Symbol => name], [_, { mid: :apply, orig_argc: 1 } => call], *behind] if plain?(call) then [name, behind]
+      in [[_, { mid: name, orig_argc: 0 } => call], *behind] if plain?(call) then [name, behind]
+      else unknown
+      end
+    end
+
+    def plain?(call) = Bytecode.on_object?(call) && !call.key?(:kw_arg)
+
+    def found_by_pundit(path)
+      @pundit ||= @model && PunditPolicy.of(ConstantNames.everywhere(path), @model) || unknown
+      @pundit.policy
     end
 
     # @return [Array(Array<Array>, Array)] the steps of each argument, and those behind

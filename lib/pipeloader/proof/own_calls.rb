@@ -112,7 +112,8 @@ module Pipeloader
       return true unless family.all? { |it| it.method_defined?(name) || it.private_method_defined?(name) }
 
       methods = family.map { |it| it.instance_method(name) }
-      methods.map(&:owner).uniq.many? || Provenance.attributes?(@model, name) || Provenance.active_record?(methods.first)
+      methods.map(&:owner).uniq.many? || Provenance.attributes?(@model, name) || Provenance.active_record?(methods.first) ||
+        Provenance.of_gem?(:ActiveStorage, methods.first)
     end
 
     def method(caller, step)
