@@ -17,10 +17,6 @@ GraphQL.const_get(:Schema, false)
 # While a response is built, every ActiveRecord read parks its fiber; when all are parked, what has been gathered goes
 # to PostgreSQL in one burst.
 module Pipeloader
-  DISABLED = :pipeloader_disabled
-  TRIPS = %i[auto depth one].freeze
-  private_constant :DISABLED, :TRIPS
-
   @field_exact = false
 
   class << self
@@ -48,27 +44,76 @@ module Pipeloader
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,
     #    ?settings: untyped, ?snapshot: bool) -> void
-    def use(schema, fiber_limit: nil, coalesce: true, field_exact: nil, compile: true, plan_bytes: KeptOperations::LIMIT,
-            forecast: true, trips: :auto, rest: true, lanes: 1, settings: nil, snapshot: false)
-      unless fiber_limit.nil? || (fiber_limit.is_a?(Integer) && fiber_limit > 3)
-        raise ArgumentError, "fiber_limit must be nil or an Integer >= 4, got #{fiber_limit.inspect}"
-      end
-      raise ArgumentError, "trips must be one of #{TRIPS.inspect}, got #{trips.inspect}" unless TRIPS.include?(trips)
-
-      unless settings.nil? || settings.respond_to?(:call)
-        raise ArgumentError, 'settings must be nil or callable: ->(context) { { "app.tenant_id" => context[:tenant].id } }, ' \
-                             "got #{settings.class}"
-      end
-      Patches.install_lanes if Lanes.of(lanes)
+    def use(schema, **options)
+      Options.check(options)
+      Lanes.of(options[:lanes])
       Patches::Locks.install
-      Patches.install_settings if settings
-      Patches.install_snapshot if snapshot
       Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
       schema.singleton_class.prepend(Schema)
-      rest &&= settings.nil? && !snapshot
-      schema.pipeloader_options = { fiber_limit:, coalesce:, plan_bytes:, forecast:, trips:, rest:, lanes:, settings:, snapshot: }
-      schema.pipeloader_field_exact = field_exact
-      schema.pipeloader_compiles = compile
+      schema.pipeloader_given = options.except(:field_exact).freeze
+      schema.pipeloader_field_exact = options[:field_exact]
+      Patches.install_for(schema.pipeloader_options)
+    end
+
+    # @return [Hash{Symbol => Object}] what schemas have that don't say otherwise when they `use Pipeloader, …`
+    #
+    #: () -> Hash[Symbol, untyped]
+    def defaults = @defaults || Options::DEFAULTS
+
+    # Sets some of them, for schemas that exist already, too. To be done before these execute anything.
+    #
+    #     Pipeloader.defaults = { trips: :depth, lanes: 4 }
+    #
+    # @param given [Hash{Symbol => Object}] names and values as #use takes them
+    # @raise [ArgumentError]
+    #
+    #: (Hash[Symbol, untyped]) -> void
+    def defaults=(given)
+      Options.check(given)
+      Lanes.of(given[:lanes])
+      self.field_exact = given[:field_exact] || false if given.key?(:field_exact)
+      @defaults = { **Options::DEFAULTS, **given.except(:field_exact) }.freeze
+      Patches.install_for(@defaults)
+    end
+
+    # An application's settings, as `config.pipeloader` has them.
+    def configure(**settings) # :nodoc:
+      rest = settings.except(:enabled, :log)
+      Options.check(rest, :enabled, :log)
+      self.defaults = rest if rest.any?
+      self.enabled = settings[:enabled] if settings.key?(:enabled)
+      self.log = settings[:log] if settings.key?(:log)
+    end
+
+    # What is executed with Pipeloader: true, all; false, nothing; 0.05, each execution by this chance; or a callable, which is
+    # asked when an execution begins, and may answer by any of these. It gets the `context:` that was given, if it takes an
+    # argument. What isn't with Pipeloader, is as inside `Pipeloader.disabled { … }`; so is that for which the callable raises.
+    # PIPELOADER=off in the environment wins. See docs/rails.md.
+    #
+    #     Pipeloader.enabled = ->(context) { Flipper.enabled?(:pipeloader, context[:current_user]) }
+    #
+    #: () -> (bool | Numeric | ^(?untyped) -> untyped)
+    def enabled = Switch.enabled
+
+    # @raise [ArgumentError]
+    #
+    #: (bool | Numeric | ^(?untyped) -> untyped) -> void
+    def enabled=(value)
+      Switch.enabled = value
+    end
+
+    # What is logged of a response, at debug level: :reads, ActiveRecord's line for each read and one for each burst; :bursts, one
+    # for each burst and a last one for all; :summary, the last one alone.
+    #
+    #: () -> Symbol
+    def log = LogSubscriber.mode
+
+    # @raise [ArgumentError]
+    #
+    #: (Symbol) -> void
+    def log=(mode)
+      LogSubscriber.mode = mode
+      Patches.install_log_lines unless mode == :reads
     end
 
     # True if schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
@@ -103,10 +148,7 @@ module Pipeloader
     #
     #: [T] () { () -> T } -> T
     def disabled(&block)
-      outer, Thread.current[DISABLED] = Thread.current[DISABLED], true
-      without_parking(&block)
-    ensure
-      Thread.current[DISABLED] = outer
+      Switch.decided(off: true) { without_parking(&block) }
     end
 
     # Calls the block for each value, as `values.map` does, so that the queries that it executes read together.
@@ -142,18 +184,29 @@ module Pipeloader
     def main_ractor? = !defined?(::Ractor) || ::Ractor.current.equal?(::Ractor.main) # :nodoc:
 
     #: () -> bool
-    def disabled? = Thread.current[DISABLED] || false
+    def disabled? = Switch.off?
   end
 
   # Added to a schema by `use Pipeloader`.
   module Schema
-    attr_writer :pipeloader_options, :pipeloader_compiles
     # True if a resolver has asked a source, which works by Pipeloader alone: the schema has no dataloader of its own.
     attr_accessor :pipeloader_sourced
 
-    # {fiber_limit: nil, coalesce: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true, lanes: 1,
-    #   settings: nil, snapshot: false}: its own, or its superclass's
-    def pipeloader_options = @pipeloader_options || superclass.pipeloader_options
+    # What `use Pipeloader` was given.
+    attr_writer :pipeloader_given
+
+    # {fiber_limit: nil, coalesce: true, compile: true, …, as Options::DEFAULTS}: its own, or its superclass's, over what the
+    # application has set, whenever that was.
+    def pipeloader_options
+      return superclass.pipeloader_options unless @pipeloader_given
+
+      defaults = Pipeloader.defaults
+      return @pipeloader_options if @pipeloader_defaults.equal?(defaults)
+
+      options = Options.merge(@pipeloader_given, defaults)
+      @pipeloader_options, @pipeloader_defaults = options, defaults unless frozen?
+      options
+    end
 
     # {[type, field, model] => Footprint}
     def pipeloader_footprints = @pipeloader_footprints ||= {}
@@ -186,8 +239,8 @@ module Pipeloader
       @pipeloader_narrows_any
     end
 
-    # True if plain subtrees are compiled: as it says itself, or its superclass.
-    def pipeloader_compiles? = @pipeloader_compiles.nil? ? superclass.pipeloader_compiles? : @pipeloader_compiles
+    # True if plain subtrees are compiled.
+    def pipeloader_compiles? = pipeloader_options[:compile]
 
     # Compares what the types declare by `selects:` with the tables, once: where all code is loaded when an application boots,
     # then, else in the first response.
@@ -200,7 +253,9 @@ module Pipeloader
       @pipeloader_columns_checked = true
     end
 
-    def multiplex(queries, context: {}, **) = Multiplex.around(self) { Trial.around(self, queries, context) { super } }
+    def multiplex(queries, context: {}, **)
+      Switch.around(queries) { Multiplex.around(self) { Trial.around(self, queries, context) { super } } }
+    end
 
     def dataloader_class
       base = super
@@ -213,6 +268,8 @@ end
 
 require "pipeloader/version"
 require "pipeloader/base"
+
+Pipeloader::Switch.start(ENV.fetch("PIPELOADER", nil))
 
 # Before anything rests on the hosts.
 require "pipeloader/patches/self_test"

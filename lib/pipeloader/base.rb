@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
-# The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, and what is
-# known of the field that is running, of open transactions, and of who waits for whom outside.
+# The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, what
+# schemas and the application may set, and what is known of the field that is running, of open transactions, and of who waits for
+# whom outside.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
 require "pipeloader/base/errors"
+require "pipeloader/base/options"
+require "pipeloader/base/switch"
 require "pipeloader/base/foreseen"
 require "pipeloader/base/postgresql"
 require "pipeloader/base/type_wrappers"

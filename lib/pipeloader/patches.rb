@@ -9,8 +9,7 @@ module Pipeloader
         GraphQL::Dataloader::Source.prepend(DataloaderSource)
         GraphQL::Dataloader::ActiveRecordAssociationSource.prepend(AssociationSource)
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
-        GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
-        GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
+        install_on_interpreter
         install_on_next if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
         GraphQL::Subscriptions.prepend(SubscriptionUpdates)
@@ -41,8 +40,15 @@ module Pipeloader
         ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
       end
 
+      def install_on_interpreter
+        GraphQL::Execution::Interpreter.singleton_class.prepend(Executions)
+        GraphQL::Execution::Interpreter::Runtime.prepend(InterpreterRuntime)
+        GraphQL::Execution::Interpreter::Runtime.prepend(RuntimePlan)
+      end
+
       def install_on_next
         GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers, StepNulls)
+        GraphQL::Execution::Next.singleton_class.prepend(Executions)
         GraphQL::Execution::Next::SchemaExtension.prepend(NextTrial)
       end
 
@@ -91,6 +97,18 @@ module Pipeloader
         ActiveRecord::Base.prepend(RecordProjection)
         ActiveRecord::Associations::HasManyAssociation.prepend(CounterProjection)
         SelfTest.run_on_projection
+      end
+
+      # What these options of a schema, or of all, need.
+      def install_for(options)
+        install_lanes if Lanes.of(options[:lanes])
+        install_settings if options[:settings]
+        install_snapshot if options[:snapshot]
+      end
+
+      # When reads first aren't to be logged one by one.
+      def install_log_lines
+        when_loaded(:active_record) { ActiveRecord::LogSubscriber.prepend(LogLines) }
       end
 
       # When a schema first asks for lanes.
@@ -170,6 +188,8 @@ require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_resolvers"
 require "pipeloader/patches/step_nulls"
 require "pipeloader/patches/next_trial"
+require "pipeloader/patches/executions"
+require "pipeloader/patches/log_lines"
 require "pipeloader/patches/subscription_updates"
 require "pipeloader/patches/query_context"
 require "pipeloader/patches/schema_timeout"

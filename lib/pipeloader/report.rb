@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
-# Pipeloader's own reports: the event of each burst, its line in the log, and explanations of queries and
+# Pipeloader's own reports: the events of each burst and response, their lines in the log, and explanations of queries and
 # schemas.
 #
 # In: bursts and operations. Out: notifications and text. Called by: the public face.
 
+require "pipeloader/report/summary"
 require "pipeloader/report/log_subscriber"
 require "pipeloader/report/witness"
 require "pipeloader/report/code_location"

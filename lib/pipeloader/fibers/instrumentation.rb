@@ -5,10 +5,20 @@ module Pipeloader
   # {bursts: 3, reads: 403, statements: 403}. The queries of a multiplex share their bursts, and so their counts.
   class Counters
     #: (Array[GraphQL::Query]) -> Counters
-    def self.of(queries) = new(queries.map { |query| query.context.namespace(:pipeloader) })
+    def self.of(queries) = new(queries.map { |query| query.context.namespace(:pipeloader) }, queries.first)
 
-    #: (Array[Hash[Symbol, Integer]]) -> void
-    def initialize(ledgers)
+    # Told of when a response is over, see Summary.
+    RESPONSE = "response.pipeloader"
+
+    # True if somebody hears of responses.
+    def self.watched? = ActiveSupport::Notifications.notifier.listening?(RESPONSE)
+
+    # @return [Float] seconds in which a query, or its multiplex, waited for bursts, where responses are watched
+    def self.waited(query) = query.context.namespace(:pipeloader_waits).fetch(:seconds, 0.0)
+
+    #: (Array[Hash[Symbol, Integer]], GraphQL::Query?) -> void
+    def initialize(ledgers, first = nil)
+      @first = first if first && Counters.watched?
       @ledgers = ledgers
       @ledgers.each { |ledger| %i[bursts reads statements].each { |column| ledger[column] ||= 0 } }
     end
@@ -22,6 +32,23 @@ module Pipeloader
         ledger[:statements] += statements
       end
     end
+
+    # Yields to send reads and to wait for them, and takes note of how long that takes, if anybody wants to hear of it.
+    def waiting
+      return yield unless @first
+
+      began = now
+      begin
+        yield
+      ensure
+        waits = @first.context.namespace(:pipeloader_waits)
+        waits[:seconds] = waits.fetch(:seconds, 0.0) + (now - began)
+      end
+    end
+
+    private
+
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end
 
   # ActiveRecord's instrumenter, which says of a parked read's `sql.active_record` which burst brought it, and how many

@@ -6,7 +6,7 @@ module Pipeloader
     DIFFER = "The queries of a multiplex have different settings: execute them one by one, by `Schema.execute`"
     INNER = "A resolver executes a query whose settings differ from those of its own: execute it before, or after"
     DISABLED = "A schema with `use Pipeloader, settings:` can't be executed without Pipeloader, and so without these: " \
-               "take it out of `Pipeloader.disabled { … }`"
+               "take it out of `Pipeloader.disabled { … }`, and leave `Pipeloader.enabled` true for it"
     private_constant :DIFFER, :INNER, :DISABLED
 
     class << self

@@ -213,6 +213,9 @@ module Pipeloader
       @counters.count(reads, statements, trips)
     end
 
+    # Yields to send reads and to wait for them.
+    def waiting(&) = @counters.waiting(&)
+
     # Yields, and closes it. That takes up to a second for each database, and none of it may be left undone.
     def closing
       yield

@@ -11,7 +11,7 @@ module Pipeloader
       def multiplex_next(queries, context: {}, **)
         return super unless respond_to?(:pipeloader_options)
 
-        Multiplex.around(self) { Trial.around(self, queries, context) { super } }
+        Switch.around(queries) { Multiplex.around(self) { Trial.around(self, queries, context) { super } } }
       end
     end
   end

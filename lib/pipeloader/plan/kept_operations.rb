@@ -6,7 +6,7 @@ module Pipeloader
   # A quarter is for texts that are new, three quarters for those that came a third time. So documents that somebody makes up push
   # out one another, and the application's only if they come more often than those.
   class KeptOperations
-    LIMIT = 32 * 1024 * 1024
+    LIMIT = Options::DEFAULTS.fetch(:plan_bytes)
 
     # Bytes of a text that is kept when it first comes. Of longer ones a number is noted, and the second time they are kept.
     SMALL = 2_000

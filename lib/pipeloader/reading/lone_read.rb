@@ -55,7 +55,7 @@ module Pipeloader
       def send_off(read, fiber, &)
         read.alone(fiber.response.next_position)
         read.adapter.pipeloader_session.distance.measure do
-          fiber.openly { fiber.delivery.told(read) { Burst.watched? ? tell(read, &) : yield } }
+          fiber.openly { fiber.delivery.told(read) { fiber.response.waiting { Burst.watched? ? tell(read, &) : yield } } }
         end
       rescue ActiveRecord::StatementInvalid => e
         raise unless PG::InvalidSqlStatementName === e.cause

@@ -34,13 +34,18 @@ module Pipeloader
         kind = query.selected_operation&.operation_type
         raise ArgumentError, "explain executes what it explains, and this is a #{kind}" unless kind.nil? || kind == "query"
 
+        # Whom Pipeloader is on for, plays no role, unless that is nobody.
+        Switch.decided(off: Pipeloader.disabled? || !Pipeloader.enabled) { explained(query) }
+      end
+
+      private
+
+      def explained(query)
         witness = Witness.watch(query)
         ahead = []
         bursts = heard(ReadAhead::EVENT, ->(payload) { ahead.concat(payload[:reads].to_a) }) { bursts_of { query.result } }
         new(query, witness, bursts, ahead)
       end
-
-      private
 
       # Those of this thread, as the first response of a request would send them: nothing is in the query cache.
       def bursts_of(&)

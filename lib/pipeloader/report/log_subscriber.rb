@@ -1,11 +1,35 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # One line per burst, at debug level:
-  #
-  #     Burst 2 (1.4ms)  53 reads in 4 statements, 3.2 kB out, 14.0 kB in  Author Load ×50 → 1, Comment Load ×3
+  # Pipeloader's lines in the log, at debug level, as Pipeloader.log says.
   class LogSubscriber < ActiveSupport::LogSubscriber
+    MODES = %i[summary bursts reads].freeze
+    private_constant :MODES
+
+    @mode = :reads
+
+    class << self
+      attr_reader :mode
+
+      # @raise [ArgumentError]
+      def mode=(mode)
+        raise ArgumentError, "log must be one of #{MODES.inspect}, got #{mode.inspect}" unless MODES.include?(mode)
+
+        @mode = mode
+      end
+
+      # True if a read needs no line of its own: its burst, or its response, has one.
+      #
+      # @param payload [Hash] of `sql.active_record`
+      def tells_of?(payload) = @mode != :reads && payload.key?(:pipeloader) && !payload.key?(:exception)
+    end
+
+    # One line per burst:
+    #
+    #     Burst 2 (1.4ms)  53 reads in 4 statements, 3.2 kB out, 14.0 kB in  Author Load ×50 → 1, Comment Load ×3
     def burst(event)
+      return if summary?
+
       payload = event.payload
       debug do
         format("  %s (%.1fms)  %s in %s, %s out, %s in  %s",
@@ -15,6 +39,20 @@ module Pipeloader
       end
     end
     subscribe_log_level :burst, :debug
+
+    # One line per response:
+    #
+    #     Pipeloader: 128 reads, 10 statements, 4 round trips, 46 ms
+    def response(event)
+      payload = event.payload
+      return if LogSubscriber.mode == :reads
+
+      debug do
+        format("  %s %s, %s, %s, %.0f ms", color("Pipeloader:", MAGENTA, bold: true), count(payload[:reads], "read"),
+               count(payload[:statements], "statement"), count(payload[:bursts], "round trip"), payload[:waited] * 1000)
+      end
+    end
+    subscribe_log_level :response, :debug
 
     # One line per column that a projection had left out and code read all the same:
     #
@@ -35,6 +73,8 @@ module Pipeloader
     #
     #     Forecast  Comment.commenter ×53, Post.author ×25 (2 not asked for)
     def forecast(event)
+      return if summary?
+
       debug do
         associations = event.payload[:reads].map { |name, count| Tally.told(name, **count) }
         "  #{color("Forecast", MAGENTA, bold: true)}  #{associations.join(", ")}"
@@ -46,6 +86,8 @@ module Pipeloader
     #
     #     Trial  GetViewer goes on without Pipeloader: 2.1ms, with it 2.6ms
     def trial(event)
+      return if summary?
+
       payload = event.payload
       debug do
         format("  %s  %s goes on %s Pipeloader: %.1fms, %s it %.1fms",
@@ -56,6 +98,8 @@ module Pipeloader
     subscribe_log_level :trial, :debug
 
     private
+
+    def summary? = LogSubscriber.mode == :summary
 
     # @return [Array] what is faster, and how fast each is
     def told(rests, payload)

@@ -32,7 +32,7 @@ module Pipeloader
         @response.close_level(self)
         # Always in one order: two threads may share two connections (transactional tests), and each has a lock.
         bursts = @bursts.values.select(&:pending?).sort_by { |burst| burst.adapter.object_id }
-        (lanes = @response.lanes) ? lanes.run(bursts) : Burst.run(bursts)
+        @response.waiting { (lanes = @response.lanes) ? lanes.run(bursts) : Burst.run(bursts) }
       end
     end
   end

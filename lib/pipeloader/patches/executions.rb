@@ -1,0 +1,17 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  module Patches
+    # Host:: GraphQL::Execution::Interpreter's and GraphQL::Execution::Next's own run_all
+    # Since:: graphql 2.5.2
+    # Why no public seam does it:: `GraphQL::Query#result` and `#run_partials` don't pass the schema.
+    # Falls through when:: the schema doesn't use Pipeloader; or this is another Ractor.
+    module Executions
+      def run_all(schema, queries, **)
+        return super unless schema.respond_to?(:pipeloader_options) && Pipeloader.main_ractor?
+
+        Switch.around(queries) { Summary.tell(super) }
+      end
+    end
+  end
+end
