@@ -50,7 +50,7 @@ module Pipeloader
     # @yieldparam one [Boolean] whether by one round trip
     def trip(plan, &)
       trips = @fiber.loader.pipeloader_trips
-      return yield(trips == :one && plan.links.any?) if trips != :auto || plan.links.empty?
+      return yield(trips == :one && plan.links.any?) if trips != :auto || plan.links.empty? || @fiber.response.measured?
 
       plan.trips.over(Learned.of(plan.model.connection_pool).distance.to_f, &)
     end

@@ -48,7 +48,8 @@ module Pipeloader
 
       # Under a fiber scheduler others go on wherever a resolver waits, for another process maybe that writes.
       def possible?(fiber)
-        !fiber.nil? && fiber.coalesces? && fiber.loader.pipeloader_forecasts? && Fiber.current_scheduler.nil?
+        !fiber.nil? && fiber.coalesces? && fiber.loader.pipeloader_forecasts? && Fiber.current_scheduler.nil? &&
+          !fiber.response.measured?
       end
     end
 
