@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, what
-# schemas and the application may set, and what is known of the field that is running, of open transactions, and of who waits for
-# whom outside.
+# schemas and the application may set, and what is known of the field that is running, of open transactions, of who waits for
+# whom outside, and of who measures.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
@@ -18,3 +18,4 @@ require "pipeloader/base/outcome"
 require "pipeloader/base/asker"
 require "pipeloader/base/transactions"
 require "pipeloader/base/waiting"
+require "pipeloader/base/measured"

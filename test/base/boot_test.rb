@@ -55,6 +55,13 @@ class BootTest < PipeloaderTest
     assert_equal "#{expected.inspect}true", IO.popen([RbConfig.ruby, "-rbundler/setup", "-I", File.expand_path("../../lib", __dir__), "-e", code], &:read)
   end
 
+  # What tests assert isn't loaded in production.
+  def test_loads_nothing_of_tests
+    code = 'require "pipeloader"; print Pipeloader.constants.grep(/Ledger|Budget|Assertions|Matchers|CallSite|CompiledFields/).inspect, ' \
+           "$LOADED_FEATURES.grep(%r{/(?:minitest|rspec)}).inspect"
+    assert_equal "[][]", IO.popen([RbConfig.ruby, "-rbundler/setup", "-I", File.expand_path("../../lib", __dir__), "-e", code], &:read)
+  end
+
   # Neither ActiveRecord::Base nor an adapter is loaded sooner than the application does it.
   def test_loads_nothing_ahead
     code = 'require "pipeloader"; print ActiveRecord.autoload?(:Base).nil?, $LOADED_FEATURES.grep(%r{active_record/connection_adapters/(?:postgresql|sqlite3)}).size'

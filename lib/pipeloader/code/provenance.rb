@@ -26,6 +26,11 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def ruby?(method) = RUBY.include?(method.owner)
 
+      # True if the file at +path+ is one of the +gem+'s: GraphQL, ActiveRecord …
+      #
+      #: (Module, String) -> bool
+      def file_of?(gem, path) = path.start_with?(*FOLDERS.fetch(gem))
+
       # True if a class's instances are made by no code but Ruby's, and what `initialize` does.
       #
       #: (Class) -> bool
@@ -147,7 +152,7 @@ module Pipeloader
         ["#{folder}/", "#{folder}.rb", "#{File.dirname(folder)}/.rbnext/"] # what ruby-next has rewritten for older Rubies
       end
 
-      def in?(method, gem) = method.source_location&.first.to_s.start_with?(*FOLDERS.fetch(gem))
+      def in?(method, gem) = file_of?(gem, method.source_location&.first.to_s)
     end
   end
 end

@@ -37,12 +37,10 @@ module Pipeloader
       end
 
       def own?(model, called)
-        return false unless defined?(::AASM::StateMachineStore)
-
-        folder = "#{File.dirname(::AASM.const_source_location(:VERSION).first)}/"
-        [*called, model.method(:aasm), ::AASM::StateMachineStore.method(:fetch)].all? do |method|
-          method.source_location&.first.to_s.start_with?(folder) || Provenance.active_record?(method)
-        end
+        Provenance.rubygem?(:AASM) &&
+          [*called, model.method(:aasm), ::AASM::StateMachineStore.method(:fetch)].all? do |method|
+            Provenance.of_gem?(:AASM, method) || Provenance.active_record?(method)
+          end
       end
     end
   end

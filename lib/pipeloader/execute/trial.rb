@@ -59,7 +59,7 @@ module Pipeloader
       # Whoever has brought a dataloader wants that one.
       def possible?(schema, context)
         Pipeloader.main_ractor? && schema.pipeloader_options[:rest] && context[:dataloader].nil? && !Pipeloader.disabled? &&
-          ResolverFiber.current.nil? && schema.dataloader_class < Loader
+          !Measured.now? && ResolverFiber.current.nil? && schema.dataloader_class < Loader
       end
 
       # An operation that no plan asks for is kept, too, and used.

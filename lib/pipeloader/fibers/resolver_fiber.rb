@@ -43,6 +43,15 @@ module Pipeloader
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.
     attr_accessor :subject
 
+    # By how many round trips a tree of rows comes, as `use Pipeloader, trips: …`. Where somebody measures, it isn't what has taken
+    # less time.
+    #
+    #: () -> Symbol
+    def trips
+      trips = @loader.pipeloader_trips
+      trips == :auto && @response.measured? ? :depth : trips
+    end
+
     # The job that this fiber is at. One of an ObjectList's is made when somebody asks.
     def job = @job ||= @objects&.job(@member, @step)
 

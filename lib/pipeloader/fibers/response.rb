@@ -75,6 +75,7 @@ module Pipeloader
       @context = ActiveSupport::IsolatedExecutionState.context
       @thread = Thread.current
       queries = Response.queries
+      @measured = Measured.begin(queries)
       @settings = QuerySettings.of(queries)
       @outer = Response.of_thread
       @read_transactions = @outer&.read_transactions || ReadTransactions.of(Response.multiplex)
@@ -135,6 +136,9 @@ module Pipeloader
         Thread.current.thread_variable_set(ON_THREAD, outer)
       end
     end
+
+    # True if what it takes is measured, see Measured.
+    def measured? = @measured
 
     # True if a fiber scheduler knows the fiber that began it, so that other requests can go on while that waits.
     def scheduled? = @scheduled

@@ -47,7 +47,8 @@ module Pipeloader
 
       # Under a fiber scheduler others go on wherever a resolver waits, for another process maybe that writes.
       def possible?(fiber)
-        !fiber.nil? && fiber.coalesces? && fiber.loader.pipeloader_forecasts? && Fiber.current_scheduler.nil?
+        !fiber.nil? && fiber.coalesces? && fiber.loader.pipeloader_forecasts? && Fiber.current_scheduler.nil? &&
+          !fiber.response.measured?
       end
     end
 
@@ -164,7 +165,7 @@ module Pipeloader
     end
 
     def read_for(forecast, records, fiber)
-      forecast.trips.as_said(fiber.loader.pipeloader_trips, records.first.class.connection_pool) do |one|
+      forecast.trips.as_said(fiber.trips, records.first.class.connection_pool) do |one|
         read([Arrival.new(forecast, records, (AheadLink.of(forecast) if one))], fiber)
       end
     end

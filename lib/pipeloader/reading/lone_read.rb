@@ -68,9 +68,12 @@ module Pipeloader
 
       def tell(read)
         payload = { connection: read.adapter, position: read.position, reads: [read], statements: 1, answers: [[read.name, 1]],
-                    bytes_sent: Statement.new(read, name: ("" if read.prepared?)).bytesize, bytes_received: 0 }
+                    rows: 0, bytes_sent: Statement.new(read, name: ("" if read.prepared?)).bytesize, bytes_received: 0 }
         ActiveSupport::Notifications.instrument(Burst::EVENT, payload) do
-          yield.tap { |result| payload[:bytes_received] = result.rows.sum { |row| row.sum { |cell| cell.to_s.bytesize } } }
+          yield.tap do |result|
+            payload[:rows] = result.rows.size
+            payload[:bytes_received] = result.rows.sum { |row| row.sum { |cell| cell.to_s.bytesize } }
+          end
         end
       end
     end

@@ -13,9 +13,17 @@ module Pipeloader
       def of(type, field, model, analyzer)
         method = [of_resolver(field), of_type(type, field), of_model(model, field)].compact.find { |it| applications?(it) }
         obstacle = Obstacle.of(type, field, model, analyzer)
-        file, line = (obstacle || method)&.source_location
-        { obstacle: obstacle&.to_s, location: ("#{file.delete_prefix("#{Dir.pwd}/")}:#{line}" if file) }.compact
+        file, number = (obstacle || method)&.source_location
+        { obstacle: obstacle&.to_s, location: (line(file, number) if file) }.compact
       end
+
+      # @return [Array(String, Integer), nil] where the application's method is that resolves a +field+, if it says so itself
+      def source_of(field)
+        [of_resolver(field), of_type(field.owner, field)].compact.find { |it| applications?(it) }&.source_location
+      end
+
+      # @return [String] "app/graphql/types/post.rb:12", from where the process runs
+      def line(file, line) = "#{file.delete_prefix("#{Dir.pwd}/")}:#{line}"
 
       # @param told [Hash] with the :reason, and what #of returns
       # @return [String] for people

@@ -103,7 +103,8 @@ module Pipeloader
     def fields
       return [] if @errors
 
-      @fields ||= below(Spot.new([], @query.root_type_for_operation("query"), false, []), [@query.selected_operation])
+      operation = @query.selected_operation
+      @fields ||= below(Spot.new([], @query.root_type_for_operation(operation.operation_type), false, []), [operation])
     end
 
     def look_through(value, path)

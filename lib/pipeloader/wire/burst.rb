@@ -99,8 +99,9 @@ module Pipeloader
     # @return what `finish` must be called on; nil if nobody listens
     def begin_event
       @payload = { connection: @adapter, position: @level.position, lane: lane?, reads: unanswered, statements: 0, answers: [],
-                   settings: (response.settings.names if response.settings?), bytes_sent: 0, bytes_received: 0 }
-      ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if Burst.watched?
+                   settings: (response.settings.names if response.settings?), rows: (0 if Burst.watched?),
+                   bytes_sent: 0, bytes_received: 0 }
+      ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if @payload[:rows]
     end
 
     def count = response.count(@payload[:reads].size, @payload[:statements])
@@ -289,6 +290,7 @@ module Pipeloader
       @payload[:reads].concat(brought.flat_map(&:reads))
       answered = [*statements.select(&:answered?), *brought].map(&:reads).reject(&:empty?)
       @payload[:answers].concat(answered.map { |reads| [reads.first.name, reads.size] })
+      @payload[:rows] += [*statements, *brought].sum { |statement| statement.row_count.to_i } if @payload[:rows]
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received
     end

@@ -1,0 +1,34 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Whether somebody measures what responses take. These are executed as if their operations never had been before: nothing that
+  # earlier executions have taught is used, so that a test finds the same figures alone, and behind any other test.
+  module Measured
+    # In the fiber's storage, which the fibers of a response inherit.
+    KEY = :pipeloader_measured
+    private_constant :KEY
+
+    class << self
+      # Yields. Of each response that begins meanwhile, +observer+ is told.
+      #
+      # @param observer [#begun] gets the queries of a response
+      def by(observer)
+        outer = Fiber[KEY]
+        Fiber[KEY] = [*outer, observer].freeze
+        yield
+      ensure
+        Fiber[KEY] = outer
+      end
+
+      #: () -> bool
+      def now? = !Fiber[KEY].nil?
+
+      # @return [Boolean] whether the response is measured that begins
+      def begin(queries)
+        observers = Fiber[KEY] or return false
+        observers.each { |observer| observer.begun(queries) }
+        true
+      end
+    end
+  end
+end

@@ -1,0 +1,81 @@
+# frozen_string_literal: true
+
+require "minitest"
+require "pipeloader"
+require "pipeloader/report/call_site"
+require "pipeloader/report/ledger"
+require "pipeloader/report/budget"
+require "pipeloader/report/compiled_fields"
+
+module Pipeloader
+  # Assertions about what a block asks of its databases, for every Minitest::Test; so for ActiveSupport::TestCase, too. See
+  # docs/testing.md.
+  #
+  #     require "pipeloader/minitest" # in test_helper.rb
+  #
+  #     assert_round_trips(3) { AppSchema.execute(QUERY) }
+  module Assertions
+    # Fails if the block makes more round trips than +at_most+, or not +exactly+ as many.
+    #
+    # @return what the block returns
+    #
+    #: [T] (?Integer?, ?exactly: Integer?) { () -> T } -> T
+    def assert_round_trips(at_most = nil, exactly: nil, &block)
+      pipeloader_assert(Budget.new(:round_trips, at_most: at_most, exactly: exactly), &block)
+    end
+
+    # Fails if the block sends more statements than +at_most+, or not +exactly+ as many.
+    #
+    # @return what the block returns
+    #
+    #: [T] (?Integer?, ?exactly: Integer?) { () -> T } -> T
+    def assert_statements(at_most = nil, exactly: nil, &block)
+      pipeloader_assert(Budget.new(:statements, at_most: at_most, exactly: exactly), &block)
+    end
+
+    # Fails if more rows than +at_most+ come from the databases, or not +exactly+ as many.
+    #
+    # @return what the block returns
+    #
+    #: [T] (?Integer?, ?exactly: Integer?) { () -> T } -> T
+    def assert_rows_read(at_most = nil, exactly: nil, &block)
+      pipeloader_assert(Budget.new(:rows, at_most: at_most, exactly: exactly), &block)
+    end
+
+    # Fails unless the block's queries select each of these +fields+, "Post.author", and have it compiled wherever they do.
+    #
+    # @return what the block returns
+    #
+    #: [T] (*String) { () -> T } -> T
+    def assert_compiled(*fields, &block)
+      pipeloader_explained(fields, block) { |found| assert found.all?, "expected these to be compiled:\n#{found}" }
+    end
+
+    # Fails unless the block's queries select each of these +fields+, and have it compiled nowhere.
+    #
+    # @return what the block returns
+    #
+    #: [T] (*String) { () -> T } -> T
+    def refute_compiled(*fields, &block)
+      pipeloader_explained(fields, block) { |found| assert found.none?, "expected none of these to be compiled:\n#{found}" }
+    end
+
+    private
+
+    def pipeloader_assert(budget, &block)
+      ledger = Ledger.new
+      value = ledger.record(&block)
+      assert budget.kept?(ledger), -> { budget.complaint(ledger) }
+      value
+    end
+
+    def pipeloader_explained(fields, block)
+      ledger = Ledger.new(explains: true)
+      value = ledger.record(&block)
+      yield CompiledFields.new(fields, ledger)
+      value
+    end
+  end
+end
+
+Minitest::Test.include(Pipeloader::Assertions)
