@@ -66,6 +66,9 @@ class PoliciesFoundTest < PlanTest
   class ClanPolicy < DocPolicy; end
   KinPolicy = ClanPolicy
   class ChangedPolicy < DocPolicy; end
+  class NamedEachPolicy < DocPolicy; end
+  class RenamedPolicy < DocPolicy; end
+  class MissingPolicy < DocPolicy; end
 
   class CountedPolicy < DocPolicy
     def initialize(...) = ((@@made = (@@made ||= 0) + 1) && super)
@@ -85,7 +88,7 @@ class PoliciesFoundTest < PlanTest
     user_alone: ["Pundit.policy!(context[:viewer], object).admin?", true],
     nothing_asked: ["Pundit.policy!(context[:viewer], object).any?", true],
     association: ["Pundit.policy!(context[:viewer], object).named?", false],
-    and_by_name: ["DocPolicy.new(context[:viewer], object).show? && Pundit.policy!(context[:viewer], object).show?", true],
+    and_by_name: ["PoliciesFoundTest::DocPolicy.new(context[:viewer], object).show? && Pundit.policy!(context[:viewer], object).show?", true],
     safe: ["Pundit.policy(context[:viewer], object)&.show?", false],
     asks_the_class: ["Pundit.policy!(context[:viewer], object).odd?", false],
     namespace: ["Pundit.policy!(context[:viewer], [PoliciesFoundTest, object]).nil? || true", false],

@@ -1,0 +1,154 @@
+# frozen_string_literal: true
+
+require "action_policy"
+require "open3"
+require_relative "plans"
+
+# Guards that apply a rule of ActionPolicy's: `DocPolicy.new(object, user: context[:viewer]).apply(:show?)`.
+class ActionPoliciesTest < PlanTest
+  ActiveRecord::Schema.verbose = false
+  ActiveRecord::Schema.define do
+    create_table(:action_docs) { |t| t.string :title; t.bigint :owner_id; t.boolean :hidden, null: false, default: false; t.integer :score; t.bigint :parent_id }
+    create_table(:action_people) { |t| t.string :name; t.boolean :admin, null: false, default: false }
+  end
+
+  class Person < ActiveRecord::Base
+    self.table_name = "action_people"
+  end
+
+  class Doc < ActiveRecord::Base
+    self.table_name = "action_docs"
+    has_many :parts, -> { order(:id) }, class_name: "ActionPoliciesTest::Doc", foreign_key: :parent_id
+  end
+
+  class DocPolicy < ActionPolicy::Base
+    alias_rule :see?, to: :show?
+    def show? = !record.hidden? && (user.admin? || owns?)
+    def admin? = user.admin?
+    def update? = allowed_to?(:show?)
+    def any? = true
+    def failing? = record.score / (record.score - record.id)
+    def denied? = record.score.negative? ? deny! : true
+    def mine = owns?
+    def manage? = record.score.positive?
+
+    private
+
+    def owns? = record.owner_id == user.id
+    def secret? = true
+  end
+
+  class CheckedPolicy < DocPolicy
+    pre_check :admins
+    def admins = record.score > 3 ? allow! : nil
+  end
+
+  class CachedPolicy < DocPolicy
+    cache :show?
+  end
+
+  class AccountPolicy < DocPolicy
+    authorize :account, allow_nil: true
+    authorize :tenant, optional: true
+    def show? = super_show? && account != "none"
+    def tenant? = tenant.nil?
+    def super_show? = user.admin? || record.owner_id == user.id
+  end
+
+  class AppliedPolicy < DocPolicy
+    def apply(rule) = !super
+  end
+
+  class MadePolicy < DocPolicy
+    def initialize(_record, user:) = super(Doc.new(score: 9), user: user)
+  end
+
+  class ReaderPolicy < DocPolicy
+    def user = Person.find(2)
+  end
+
+  Person.insert_all!((1..4).map { |id| { id: id, name: "person #{id}", admin: id == 1 } })
+  Doc.insert_all!((1..9).map { |id| { id: id, title: "doc #{id}", owner_id: (id % 4) + 1, score: id, parent_id: (id - 3 if id > 3) } })
+
+  # {name => [code of `authorized?`, whether a plan can do it]}
+  GUARDS = {
+    apply: ["DocPolicy.new(object, user: context[:viewer]).apply(:show?)", true],
+    by_super: ["super && DocPolicy.new(object, user: context[:viewer]).apply(:show?)", true],
+    rule_itself: ["DocPolicy.new(object, user: context[:viewer]).show?", true],
+    user_alone: ["DocPolicy.new(object, user: context[:viewer]).apply(:admin?)", true],
+    nothing_asked: ["DocPolicy.new(object, user: context[:viewer]).apply(:any?)", true],
+    no_predicate: ["DocPolicy.new(object, user: context[:viewer]).apply(:mine) || true", true],
+    account: ["AccountPolicy.new(object, user: context[:viewer], account: context[:account], tenant: context[:tenant]).apply(:show?)", true],
+    account_nil: ["AccountPolicy.new(object, account: context[:account], user: context[:viewer]).apply(:tenant?)", false],
+    alias: ["DocPolicy.new(object, user: context[:viewer]).apply(:see?)", false],
+    default: ["DocPolicy.new(object, user: context[:viewer]).apply(:nope?)", false],
+    private: ["DocPolicy.new(object, user: context[:viewer]).apply(:secret?)", false],
+    of_another: ["DocPolicy.new(object, user: context[:viewer]).apply(:update?)", false],
+    denied: ["DocPolicy.new(object, user: context[:viewer]).apply(:denied?)", false],
+    pre_check: ["CheckedPolicy.new(object, user: context[:viewer]).apply(:show?)", false],
+    cached: ["CachedPolicy.new(object, user: context[:viewer]).apply(:show?)", false],
+    own_apply: ["!AppliedPolicy.new(object, user: context[:viewer]).apply(:show?)", false],
+    made_otherwise: ["MadePolicy.new(object, user: context[:viewer]).apply(:manage?)", false],
+    own_reader: ["ReaderPolicy.new(object, user: context[:viewer]).apply(:show?) || true", false],
+    without_user: ["DocPolicy.new(object).apply(:any?)", false],
+    unknown_target: ["DocPolicy.new(object, user: context[:viewer], nobody: context[:nobody]).apply(:any?)", false]
+  }.freeze
+
+  def self.guarded(name, code)
+    of = type(name) { field :id, Integer; field :title, String; field :parts, [self]; field :opaque, String; def opaque = object.title.dup }
+    const_set(:"#{name}Type", of)
+    of.instance_eval("def self.authorized?(object, context) = (#{code})", __FILE__, __LINE__)
+    of
+  end
+
+  def self.made(type, **options) = schemas({ docs: [[type], -> { Doc.order(:id) }], array: [[type], -> { Doc.order(:id).to_a }], doc: [type, -> { Doc.find(5) }] }, **options)
+
+  def viewer(id = 1) = { viewer: Person.find(id) }
+
+  def both(query, schemas) = schemas.map { |schema| text_of(outcome { schema.execute(query, context: yield).to_h }) }
+
+  GUARDS.each do |name, (code, plain)|
+    of = guarded("Action#{name.to_s.camelize}", code)
+    define_method(:"test_#{name}") do
+      [{}, { field_exact: true }].each do |options|
+        schemas = self.class.made(of, pipeloader: options)
+        ["{ docs { id title } }", "{ docs { title parts { id parts { title } } } }"].each do |query|
+          given = { context: -> { viewer } }
+          plain ? assert_plan(query, schemas, made: [Person], **given) : assert_aside(query, schemas, model: Doc, errors: :any, **given)
+        end
+        ["{ docs { opaque title } array { title } doc { id parts { title } } }", "{ docs { title } }"].each do |query|
+          [1, 2, nil].each { |id| assert_equal(*both(query, schemas) { id ? viewer(id) : {} }) }
+        end
+      end
+    end
+  end
+
+  def test_raising
+    schemas = self.class.made(self.class.guarded("ActionFailing", "DocPolicy.new(object, user: context[:viewer]).apply(:failing?)"))
+    [2, nil].each { |id| 2.times { assert_equal(*both("{ docs { id title } doc { id } }", schemas) { id ? viewer(id) : {} }) } }
+  end
+
+  Applied = const_get(:ActionApplyType)
+
+  def test_explained
+    assert_includes Pipeloader.explain(self.class.made(Applied).last, "{ docs { title } }", context: viewer).to_s, "docs: compiled"
+  end
+
+  # Prepended for good, so in a process of its own.
+  def test_action_policy_of_another
+    ["def apply(rule) = super", "def __apply__(rule) = super", "def record = super"].each do |method|
+      code = <<~RUBY
+        require "./test/support/action_policies"
+        class PrependedTest < PlanTest
+          def test_it
+            ActionPolicy::Base.prepend(Module.new { #{method} })
+            assert_aside "{ docs { id title } }", ActionPoliciesTest.made(ActionPoliciesTest::Applied), model: ActionPoliciesTest::Doc, context: { viewer: ActionPoliciesTest::Person.find(1) }
+          end
+        end
+        Minitest::Runnable.runnables.replace([PrependedTest])
+      RUBY
+      output, status = Open3.capture2e(RbConfig.ruby, "-w", "--disable-error_highlight", "-Itest", "-Ilib", "-e", code)
+      assert_predicate status, :success?, output
+    end
+  end
+end
