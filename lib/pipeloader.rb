@@ -151,6 +151,17 @@ module Pipeloader
       Switch.decided(off: true) { without_parking(&block) }
     end
 
+    # Raises where responses that are built inside the block read one by one what could be read together, with why that is, and
+    # what to do: see docs/testing.md for what is found. For tests and development.
+    #
+    # @raise [StrictError]
+    #
+    #: [T] () { () -> T } -> T
+    def strict(&)
+      Patches.install_strict
+      Strict.around(&)
+    end
+
     # Calls the block for each value, as `values.map` does, so that the queries that it executes read together.
     #
     #     Pipeloader.multiplex(subscription_ids) { |id| execute(id, event, object) }

@@ -145,6 +145,18 @@ module Pipeloader
         end
       end
 
+      # When somebody is first strict.
+      def install_strict
+        return if @strict
+
+        @strict = true
+        require "pipeloader/report/strict"
+        when_loaded(:active_record_postgresqladapter) do
+          require "pipeloader/patches/postgresql_strict"
+          prepend(PostgreSQLStrict)
+        end
+      end
+
       # When a query is first explained.
       def install_witness
         GraphQL::Execution::Interpreter::Runtime.prepend(RuntimeWitness)

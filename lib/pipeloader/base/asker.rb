@@ -35,6 +35,12 @@ module Pipeloader
       #
       #: () -> GraphQL::Execution::Interpreter::Runtime::CurrentState?
       def state = Fiber[STATES]&.values&.first
+
+      # The same where there is one query alone, so that it must be the current one.
+      def sole_state = (state if Fiber[STATES]&.size == 1)
+
+      # @return [GraphQL::Dataloader::Source, nil] that is fetching
+      def source = Fiber[SOURCE]
     end
 
     # @param field [GraphQL::Schema::Field, nil]

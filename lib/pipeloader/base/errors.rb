@@ -22,6 +22,9 @@ module Pipeloader
   # What a query asks for can't be of its snapshot, see docs/network.md. Raised by its reads, and whatever else it sends.
   class SnapshotError < Error; end
 
+  # In Pipeloader.strict, a read that goes by a round trip of its own where others like it do, too. Raised by the read, behind it.
+  class StrictError < Error; end
+
   # A value that a Plan has no place for: a null where the field has none, a number out of range. Never leaves.
   class DoesNotFit < Error # :nodoc:
     # @param error [StandardError] that was raised where a value was made

@@ -69,6 +69,9 @@ module Pipeloader
       end
     end
 
+    # @return [GraphQL::Execution::FieldResolveStep, nil] the field of Execution::Next that it is at, itself or as a part
+    def step = part? ? @parent.step : (@work if of_step?)
+
     # True if it is a field of Execution::Next.
     def of_step? = TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work
 

@@ -43,8 +43,8 @@ module Pipeloader
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.
     attr_accessor :subject
 
-    # By how many round trips a tree of rows comes, as `use Pipeloader, trips: …`. Where somebody measures, it isn't what has taken
-    # less time.
+    # By how many round trips a tree of rows comes, as `use Pipeloader, trips: …`. Where somebody measures, it isn't what took less
+    # time.
     #
     #: () -> Symbol
     def trips
@@ -123,6 +123,9 @@ module Pipeloader
     def away(&block)
       @state.away { @run.away(self) { without_parking { FieldPosition.keep(&block) } } }
     end
+
+    # True while it lets the other fibers go on, or reads what they have asked for.
+    def away? = !@run.nil? && @run.away?(self)
 
     ## Parking
 
