@@ -43,8 +43,8 @@ module Pipeloader
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.
     attr_accessor :subject
 
-    # By how many round trips a tree of rows comes, as `use Pipeloader, trips: …`. Where somebody measures, it isn't what took less
-    # time.
+    # By how many round trips a tree of rows comes, as `use Pipeloader, trips: …`. Where somebody measures, it doesn't depend on
+    # what took less time.
     #
     #: () -> Symbol
     def trips
