@@ -99,8 +99,8 @@ class ContractTest < PipeloaderTest
   LIB = File.expand_path("../../lib/pipeloader/", __dir__)
   NAME = Module.instance_method(:name)
 
-  # What `use Pipeloader` gives to a schema, and what its dataloader class is made of.
-  GIVEN = %w[Pipeloader::Schema Pipeloader::Loader].freeze
+  # What `use Pipeloader` gives to a schema, what its dataloader class is made of, and what users' tests get by requiring it.
+  GIVEN = %w[Pipeloader::Schema Pipeloader::Loader Pipeloader::Assertions Pipeloader::Matchers].freeze
 
   def ours_or_nameless?(host) = NAME.bind_call(host).to_s.match?(/\A(Pipeloader(::|\z)|\z)/)
 
