@@ -171,9 +171,9 @@ class ReadAheadTest < PlanTest
 
   class Remark < ActiveRecord::Base
     self.table_name = "comments"
-    singleton_class.attr_accessor :least
+    singleton_class.attr_accessor :least, :hook, :asked
     self.least = 0
-    belongs_to :writer, -> { where(id: Remark.least..) }, class_name: "User", foreign_key: :commenter_id, optional: true
+    belongs_to :writer, -> { Remark.hook&.call; where(id: Remark.least..) }, class_name: "User", foreign_key: :commenter_id, optional: true
   end
 
   # Between what brings the records and what is made of what came along.
@@ -187,6 +187,49 @@ class ReadAheadTest < PlanTest
     assert_empty ActiveSupport::Notifications.subscribed(changing, "burst.pipeloader", &said)
   ensure
     Remark.least = 0
+  end
+
+  # Rows that came along are of the time before, whoever else has written while scopes are asked for the next ones.
+  def test_a_write_while_scopes_are_asked
+    schemas, execution = remarks, 0
+    Remark.hook = -> { ::User.update_all("name = 'new ' || id") if execution == 4 && (Remark.asked += 1) > 1 }
+    text = "{ articles { remarks { writer { name } } } }"
+    4.times { execution += 1; Remark.asked = 0; schemas.last.execute(text) }
+    restore
+    execution, Remark.asked = 4, 0
+    names = schemas.last.execute(text).to_h["data"].to_s.scan(/"name"=>"(\w+) \d+"/).flatten
+    assert_operator names.size, :>, 10
+    assert_equal ["new"], names.uniq
+  ensure
+    Remark.hook = nil
+    restore
+  end
+
+  class Elsewhere < ActiveRecord::Base
+    self.abstract_class = true
+    connects_to database: { reading: TestDatabase.hash }
+  end
+
+  class FarUser < Elsewhere
+    self.table_name = "users"
+  end
+
+  class FarArticle < Elsewhere
+    self.table_name = "posts"
+    belongs_to :author, class_name: "ReadAheadTest::FarUser", optional: true
+  end
+
+  # The role that a field comes under has no database; its resolver says which has.
+  def test_a_role_without_a_database
+    article = type("FarArticle") do
+      field :title, String
+      field :author, USER
+      def author = ActiveRecord::Base.connected_to(role: :reading) { object.author.presence }
+    end
+    query = type("Query") { field(:articles, [article]); def articles = ActiveRecord::Base.connected_to(role: :reading) { FarArticle.order(:id).to_a } }
+    %i[one auto depth].each { |trips| bursts("{ articles { title author { name } } }", 5, make(query: query, pipeloader: { forecast: true, trips: trips })) }
+  ensure
+    Elsewhere.connection_handler.remove_connection_pool(Elsewhere.name, role: :reading)
   end
 
   # @return [Array<Class>] schemas of articles and their remarks, by code that nobody looks into

@@ -92,6 +92,7 @@ class CallbacksTest < PlanTest
     machine_of_an_enum: [proc { include AASM; enum :kind, { small: 0, large: 1 }, prefix: true; aasm(column: :kind, enum: true) { state :small, initial: true; state :large } }, :plan, :aside],
     machine_of_numbers: [proc { include AASM; aasm(column: :score) { state :low, initial: true } }, :plan, :aside],
     machine_of_no_column: [proc { include AASM; aasm { state :open, initial: true } }, :plan, :plan],
+    machine_of_no_table: [proc { include AASM; attribute :mood, :string; aasm(column: :mood, enum: false) { state :open, initial: true, before_enter: ->(*) { self.title = "entered" } } }, :aside, :aside],
     machine_of_json: [proc { include AASM; aasm(column: :extra) { state :open, initial: true } }, :aside, :aside],
     machines: [proc { include AASM; aasm(:one, column: :status) { state :open, initial: true }; aasm(:two, column: :token, namespace: :two) { state :shut, initial: true } }, :plan, :aside],
     machine_with_own_check: [proc { include AASM; aasm(column: :status) { state :open, initial: true }; def aasm_column_is_blank?(_) = true }, :aside, :aside],

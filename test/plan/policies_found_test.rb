@@ -39,6 +39,7 @@ class PoliciesFoundTest < PlanTest
     def admin? = user.admin?
     def named? = record.owner&.name != "nobody"
     def any? = true
+    def fine? = true
     def odd? = record.class.name.end_with?("Doc")
     def failing? = record.score / (record.score - record.id)
 
@@ -56,6 +57,9 @@ class PoliciesFoundTest < PlanTest
   class Without < Record; end
   class Changed < Record; end
   class Counted < Record; end
+  class Classless < Record; def class = NamedEach; end
+  class Later < Record; end
+  class Redefined < Record; end
   class Family < Record; self.inheritance_column = "type"; def self.sti_name = name; end
   class Heir < Family; end
   class Clan < Record; self.inheritance_column = "type"; end
@@ -67,6 +71,9 @@ class PoliciesFoundTest < PlanTest
   KinPolicy = ClanPolicy
   class ChangedPolicy < DocPolicy; end
   class NamedEachPolicy < DocPolicy; end
+  class ClasslessPolicy < DocPolicy; end
+  class LaterPolicy < DocPolicy; end
+  class RedefinedPolicy < DocPolicy; end
   class RenamedPolicy < DocPolicy; end
   class MissingPolicy < DocPolicy; end
 
@@ -134,7 +141,7 @@ class PoliciesFoundTest < PlanTest
   end
 
   # Whose models have a say in what Pundit finds.
-  [Named, NamedEach, Renamed, RenamedClass, Missing, Without, Counted, Family].each do |model|
+  [Named, NamedEach, Renamed, RenamedClass, Missing, Without, Counted, Family, Classless].each do |model|
     of = guarded("Of#{model.name.demodulize}", "Pundit.policy!(context[:viewer], object).show?")
     define_method(:"test_of_#{model.name.demodulize.underscore}") do
       schemas = self.class.made(of, model)
@@ -168,6 +175,38 @@ class PoliciesFoundTest < PlanTest
     3.times { assert_equal(*both(query, schemas) { viewer }) }
   ensure
     self.class.const_set(:ChangedPolicy, former) unless self.class.const_defined?(:ChangedPolicy, false)
+  end
+
+  # {name => [what is asked, what of it is another by then]}: only a record itself would tell.
+  LATER = {
+    policy_class: ["Pundit.policy!(context[:viewer], object).show?", Later, -> { Later.class_eval { def policy_class = OtherPolicy } }],
+    rule: ["Pundit.policy!(context[:viewer], object).show?", Redefined, -> { RedefinedPolicy.class_eval { def show? = !record.try(:owner_id)&.positive? } }],
+    prepended: ["PoliciesFoundTest::RedefinedPolicy.new(context[:viewer], object).admin?", Redefined, -> { RedefinedPolicy.prepend(Module.new { def admin? = super && record.try(:owner_id).nil? }) }],
+    initialize: ["PoliciesFoundTest::RedefinedPolicy.new(context[:viewer], object).named?", Doc, -> { RedefinedPolicy.class_eval { def initialize(user, record) = super(nil, record.try(:owner_id) ? Doc.new : record); def named? = record.id } }]
+  }.freeze
+
+  LATER.each do |name, (code, model, change)|
+    define_method(:"test_later_#{name}") do
+      schemas = self.class.made(self.class.guarded("Later#{name.to_s.camelize}", code), model)
+      3.times { assert_equal(*both("{ docs { id title } }", schemas) { viewer }) }
+      change.call
+      3.times { assert_equal(*both("{ docs { id title } }", schemas) { viewer }) }
+    end
+  end
+
+  module Refining
+    refine(DocPolicy) { def fine? = record.is_a?(Doc) ? record.score > 3 : true }
+  end
+  using Refining
+
+  REFINED = type("RefinedDoc") do
+    field :id, Integer
+    field :title, String
+    def self.authorized?(object, context) = Pundit.policy!(context[:viewer], object).fine?
+  end
+
+  def test_refined
+    3.times { assert_equal(*both("{ docs { id title } }", self.class.made(REFINED)) { viewer }) }
   end
 
   def test_explained

@@ -161,6 +161,12 @@ class AssertionsTest < UnitTest
     assert_match(%r{\Aexpected these to be compiled:\n  Post\.auditNotes: by graphql-ruby \(.*audit_notes.*\), test/support/schemas\.rb:\d+\z}, message)
   end
 
+  # What hasn't come, says nothing.
+  def test_nothing_came
+    message = complaint { refute_compiled("Post.auditNotes") { run_query(PIPED, AUDITS.sub("posts", "posts(limit: 0)")) } }
+    assert_match(/auditNotes: by graphql-ruby \(nothing came there\)/, message)
+  end
+
   def test_not_selected
     message = complaint { assert_compiled("Post.titel") { run_query(PIPED) } }
     assert_equal "expected these to be compiled:\n  Post.titel: no query that Pipeloader has executed selects it", message

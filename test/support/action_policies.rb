@@ -63,6 +63,17 @@ class ActionPoliciesTest < PlanTest
     def initialize(_record, user:) = super(Doc.new(score: 9), user: user)
   end
 
+  class SendingPolicy < DocPolicy
+    def public_send(name, *) = record.is_a?(Doc) ? false : super
+  end
+
+  class ClasslessPolicy < DocPolicy
+    def class = record.is_a?(Doc) ? CheckedPolicy : super
+  end
+
+  class LaterPolicy < DocPolicy; end
+  class LaterAliasPolicy < DocPolicy; end
+
   class ReaderPolicy < DocPolicy
     def user = Person.find(2)
   end
@@ -89,6 +100,8 @@ class ActionPoliciesTest < PlanTest
     cached: ["CachedPolicy.new(object, user: context[:viewer]).apply(:show?)", false],
     own_apply: ["!AppliedPolicy.new(object, user: context[:viewer]).apply(:show?)", false],
     made_otherwise: ["MadePolicy.new(object, user: context[:viewer]).apply(:manage?)", false],
+    own_send: ["SendingPolicy.new(object, user: context[:viewer]).apply(:manage?) || true", false],
+    own_class: ["ClasslessPolicy.new(object, user: context[:viewer]).apply(:manage?) || true", false],
     own_reader: ["ReaderPolicy.new(object, user: context[:viewer]).apply(:show?) || true", false],
     without_user: ["DocPolicy.new(object).apply(:any?)", false],
     unknown_target: ["DocPolicy.new(object, user: context[:viewer], nobody: context[:nobody]).apply(:any?)", false]
@@ -126,6 +139,32 @@ class ActionPoliciesTest < PlanTest
   def test_raising
     schemas = self.class.made(self.class.guarded("ActionFailing", "DocPolicy.new(object, user: context[:viewer]).apply(:failing?)"))
     [2, nil].each { |id| 2.times { assert_equal(*both("{ docs { id title } doc { id } }", schemas) { id ? viewer(id) : {} }) } }
+  end
+
+  # Only a record itself would tell.
+  def test_later
+    { "LaterPolicy" => -> { LaterPolicy.class_eval { pre_check :no; def no = (deny! if record.is_a?(Doc)) } },
+      "LaterAliasPolicy" => -> { LaterAliasPolicy.class_eval { def own? = !record.respond_to?(:owner_id); alias_rule :show?, to: :own? } } }.each do |policy, change|
+      schemas = self.class.made(self.class.guarded("Action#{policy}", "#{policy}.new(object, user: context[:viewer]).apply(:show?)"))
+      assert_plan "{ docs { id title } }", schemas, made: [Person], context: -> { viewer }
+      change.call
+      3.times { assert_equal(*both("{ docs { id title } }", schemas) { viewer }) }
+    end
+  end
+
+  # As ActionPolicy's Railtie has it: who hears of rules is told of each once.
+  def test_events
+    require "action_policy/rails/policy/instrumentation"
+    ActionPolicy::Base.prepend(ActionPolicy::Policy::Rails::Instrumentation) unless ActionPolicy::Base.include?(ActionPolicy::Policy::Rails::Instrumentation)
+    schemas = self.class.made(self.class.guarded("ActionHeard", "DocPolicy.new(object, user: context[:viewer]).apply(:show?)"))
+    3.times { assert_equal(*both("{ docs { id title } }", schemas) { viewer(2) }) }
+    counts = schemas.map do |schema|
+      count = 0
+      ActiveSupport::Notifications.subscribed(->(*) { count += 1 }, "action_policy.apply_rule") { 3.times { schema.execute("{ docs { id title } }", context: viewer(2)) } }
+      count
+    end
+    assert_equal(*counts)
+    assert_operator counts.first, :>, 0
   end
 
   Applied = const_get(:ActionApplyType)

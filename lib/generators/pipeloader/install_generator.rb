@@ -14,7 +14,7 @@ module Pipeloader
       # A class that is a schema, and lines of it.
       SCHEMA = /^ *class +(?:\w+::)*\w+ *< *(?:::)?GraphQL::Schema\b(?!::)/
       HEAD = /#{SCHEMA}[ \t]*(?:#.*)?\n/
-      DATALOADER = /^ *use\(? *GraphQL::Dataloader\b.*\n/
+      DATALOADER = /^ *use\(? *GraphQL::Dataloader\b.*(?<![,({ ]) *\n/ # which ends there
       OURS = /^ *use\(? *(?:::)?Pipeloader\b.*\n/
       private_constant :FOLDER, :SCHEMA, :HEAD, :DATALOADER, :OURS
 

@@ -4,9 +4,10 @@ module Pipeloader
   # Decides of each execution, as it begins, whether it is with Pipeloader: by `Pipeloader.enabled`, and by PIPELOADER=off in the
   # environment, which wins. What a resolver executes goes along with its own execution.
   #
-  # Limits: a multiplex is decided by its first query's context.
+  # Limits: a multiplex is decided by its first query's context. What a resolver executes on a Thread, a Fiber or in an Enumerator
+  # of its own is decided anew.
   module Switch
-    # Of a fiber and those that it starts: true if what begins there is without Pipeloader, by Pipeloader.disabled or as was
+    # Of a fiber and those of its dataloader: true if what begins there is without Pipeloader, by Pipeloader.disabled or as was
     # decided; false if the decision was for Pipeloader; nil if none was made.
     OFF = :pipeloader_disabled
     WORDS = { "off" => false, "false" => false, "0" => false, "on" => true, "true" => true, "1" => true, "" => true }.freeze
@@ -69,7 +70,13 @@ module Pipeloader
       end
 
       # True if what begins here is without Pipeloader.
-      def off? = Thread.current[OFF] || false
+      def off?
+        off = Thread.current[OFF]
+        off.nil? ? nobody? : off
+      end
+
+      # True if nothing is with Pipeloader.
+      def nobody? = false.equal?(@enabled) || 0 == @enabled
 
       private
 

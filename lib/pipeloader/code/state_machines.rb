@@ -25,7 +25,7 @@ module Pipeloader
       # @return [Array<String>, nil] those of its columns that have states; nil where it has no machines
       def columns(model)
         names = ::AASM::StateMachineStore.fetch(model, true)&.machine_names
-        names&.map { |name| model.aasm(name).attribute_name.to_s }&.intersection(model.column_names)
+        names&.map { |name| model.aasm(name).attribute_name.to_s }&.intersection(model.attribute_names)
       end
 
       private

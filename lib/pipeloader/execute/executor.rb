@@ -49,7 +49,7 @@ module Pipeloader
     #
     # @yieldparam one [Boolean] whether by one round trip
     def trip(plan, &)
-      plan.links.empty? ? yield(false) : plan.trips.as_said(@fiber.trips, plan.model.connection_pool, &)
+      plan.links.empty? ? yield(false) : plan.trips.as_said(@fiber.trips, plan.model, &)
     end
 
     # @param one [Boolean] whether it is all to come by one round trip

@@ -37,7 +37,7 @@ module Pipeloader
 
       # Not where a lock is held, a resolver has begun a transaction, or the response has settings or a snapshot.
       def possible?
-        return false if Pipeloader.disabled? || !Pipeloader.enabled || !Pipeloader.main_ractor?
+        return false if Pipeloader.disabled? || !Pipeloader.main_ractor?
 
         fiber = ResolverFiber.current
         fiber.nil? || (fiber.parks? && !fiber.response.in_new_transaction? && !fiber.response.surrounds?)

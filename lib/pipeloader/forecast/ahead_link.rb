@@ -29,19 +29,21 @@ module Pipeloader
       end
     end
 
-    def initialize(forecast)
+    # @param preload [Preload, nil] of the forecast; nil for records that are there
+    def initialize(forecast, preload = nil)
       @forecast = forecast
+      @preload = preload
       @links = []
     end
 
     # The place that its records go on to.
     def goal = @forecast.goal
 
-    def lookup = @forecast.preload.lookup
+    def lookup = @preload.lookup
     def asker = @forecast.asker
 
     # @return [Array<AheadLink>] those below
-    def grow = @links = goal.expected.select(&:preload).map { |below| AheadLink.new(below) }
+    def grow = @links = goal.expected.filter_map { |below| (preload = below.preload) && AheadLink.new(below, preload) }
 
     # @return [AheadLink, nil] the one of a +forecast+
     def to(forecast) = @links.find { |link| link.forecast.equal?(forecast) }

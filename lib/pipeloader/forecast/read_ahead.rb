@@ -165,19 +165,21 @@ module Pipeloader
     end
 
     def read_for(forecast, records, fiber)
-      forecast.trips.as_said(fiber.trips, records.first.class.connection_pool) do |one|
+      forecast.trips.as_said(fiber.trips, records.first.class) do |one|
         read([Arrival.new(forecast, records, (AheadLink.of(forecast) if one))], fiber)
       end
+    rescue Foreseen # whoever asks for it meets it
+      nil
     end
 
     # @param level [Array<Arrival>]
     def read(level, fiber)
       seen, inquiry = {}.compare_by_identity, Inquiry.new(@begun)
+      version = @version # also between two waves: what the second would have may have come with the first
       DEEP.times do
         wave = wave(level, inquiry, fiber)
         break unless wave.pays?
 
-        version = @version
         wave.send_off(fiber)
         count(wave)
         break unless @version == version
@@ -187,8 +189,6 @@ module Pipeloader
         level.each { |arrival| seen[arrival.goal] = true }
         level = wave.brought.reject { |arrival| seen.key?(arrival.goal) }
       end
-    rescue Foreseen # whoever asks for it meets it
-      nil
     end
 
     def wave(level, inquiry, fiber)

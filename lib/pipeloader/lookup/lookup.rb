@@ -235,8 +235,15 @@ module Pipeloader
       raise DoesNotFit if Shape.alone?(sql)
 
       at = places_of(keys, binds)
-      others = binds.values_at(*binds.each_index.to_a - at).map { |bind| bind.is_a?(String) ? bind.dup.freeze : bind }
+      others = binds.values_at(*binds.each_index.to_a - at).map { |bind| kept(bind) }
       Asked.new(Shape.for_each_key(sql, at, @owners_key.arrays), others, preparable || prepares?(sql), -1)
+    end
+
+    # A text may be changed in place once it has been asked for.
+    def kept(bind)
+      return bind.dup.freeze if bind.is_a?(String)
+
+      bind.is_a?(ActiveModel::Attribute) && bind.value.is_a?(String) ? bind.with_cast_value(bind.value.dup.freeze) : bind
     end
 
     # @return [Array<Integer>] where among the +binds+ each part of the key is

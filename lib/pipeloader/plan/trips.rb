@@ -31,10 +31,10 @@ module Pipeloader
     # Yields, to read.
     #
     # @param said [Symbol] as `use Pipeloader, trips: …`
-    # @param pool [ActiveRecord::ConnectionAdapters::ConnectionPool] of the server
+    # @param model [Class] of the records that are read
     # @yieldparam one [Boolean] whether by one trip
-    def as_said(said, pool, &)
-      said == :auto ? over(Learned.of(pool).distance.to_f, &) : yield(said == :one)
+    def as_said(said, model, &)
+      said == :auto ? over(Learned.of(model.connection_pool).distance.to_f, &) : yield(said == :one)
     end
 
     # As :auto.

@@ -7,10 +7,13 @@ module Pipeloader
   #
   # Limits: pre-checks, aliases, cached rules; `allowed_to?` in rules; targets that aren't given.
   module ActionPolicyRule
-    CALLED = %i[initialize apply apply_r __apply__ resolve_rule with_result run_pre_checks respond_to?].freeze
+    CALLED = %i[initialize apply apply_r __apply__ resolve_rule with_result run_pre_checks respond_to? public_send class
+                instance_variable_set].freeze
     OF_CLASS = %i[authorization_targets pre_checks rules_aliases lookup_alias cached_rules result_class].freeze
     OF_RESULT = %i[initialize load value].freeze
-    private_constant :CALLED, :OF_CLASS, :OF_RESULT
+    # Whoever hears of these is told of each record once.
+    EVENTS = %w[action_policy.init action_policy.apply_rule].freeze
+    private_constant :CALLED, :OF_CLASS, :OF_RESULT, :EVENTS
 
     class << self
       # @param policy [Class]
@@ -20,7 +23,7 @@ module Pipeloader
         return unless Provenance.rubygem?(:ActionPolicy) && policy < ::ActionPolicy::Base && values.size == names.size + 1
 
         { "@record": values.first, **names.map { |it| :"@#{it}" }.zip(values.drop(1)).to_h } if
-          action_policys?(policy) && targets?(policy, names) && just_called?(policy, rule)
+          action_policys?(policy) && targets?(policy, names) && just_called?(policy, rule) && !heard?
       end
 
       private
@@ -32,6 +35,8 @@ module Pipeloader
                   OF_RESULT.map { |name| result.instance_method(name) }
         Provenance.ruby_makes?(result) && methods.all? { |it| Provenance.gem_alone?(:ActionPolicy, it) }
       end
+
+      def heard? = EVENTS.any? { |event| ActiveSupport::Notifications.notifier.listening?(event) }
 
       def targets?(policy, names)
         targets = policy.authorization_targets

@@ -37,7 +37,7 @@ module Pipeloader
       def of_guard(type, model = nil)
         guard = Guard.new(type, model)
         bodies = guard.bodies&.map { |steps| ContextValue.fold(steps, type) } or return
-        formula = make(OfGuard, type, type.method(:authorized?), bodies)&.found_by(guard.pundit)
+        formula = make(OfGuard, type, type.method(:authorized?), bodies)&.found_by(guard.pundit, guard.rests_on)
         formula unless formula&.further&.any? && bodies.any? { |steps| steps.any? { |name, _| BRANCHES.include?(name) } }
       end
 
@@ -191,15 +191,17 @@ module Pipeloader
     # A type's `authorized?`.
     class OfGuard < OfType
       # @param pundit [PunditPolicy, nil] which finds its policies
+      # @param rests_on [Array<#over?>] what else is known of them
       # @return [OfGuard] itself
-      def found_by(pundit)
+      def found_by(pundit, rests_on)
+        @rests_on = rests_on
         @pundit = pundit
         @record = pundit.record(asked) if pundit
         self
       end
 
-      # True if Pundit finds another policy by now.
-      def over? = @pundit&.over? || super
+      # True if its policies are others by now, or work otherwise.
+      def over? = @rests_on.any?(&:over?) || @pundit&.over? || super
 
       private
 

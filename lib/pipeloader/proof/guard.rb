@@ -26,6 +26,22 @@ module Pipeloader
     class Unknown < StandardError; end
     private_constant :Unknown
 
+    # A policy's method, and what ActionPolicy keeps of what a policy is made with, as they were when they were gone through.
+    Asked = Struct.new(:policy, :method) do
+      def over?
+        policy.instance_method(method.name) != method
+      rescue NameError # there is none
+        true
+      end
+    end
+    Applied = Struct.new(:rule, :kept) do
+      def over? = ActionPolicyRule.kept(*rule) != kept
+    end
+    private_constant :Asked, :Applied
+
+    # @return [Array<#over?>] of policies, without which nothing is proved
+    attr_reader :rests_on
+
     # @return [PunditPolicy, nil] of the policies that it has Pundit find
     attr_reader :pundit
 
@@ -39,6 +55,7 @@ module Pipeloader
       @model = model
       @found = []
       @begun = []
+      @rests_on = []
       @proved = {}.compare_by_identity # {what a policy has kept => [methods]}
     end
 
@@ -138,15 +155,28 @@ module Pipeloader
         of_class(found_by_pundit(path), name, values)
       in [[_, { mid: :new, kw_arg: names, orig_argc: 1 } => made], *behind] if Bytecode.on_object?(made)
         name, behind = rule(behind)
-        policy = policy(path)
-        asked(policy, name, ActionPolicyRule.kept(policy, name, values, names) || unknown)
+        of_rule(policy(path), name, values, names)
       else unknown
       end
       [[PROVED], behind]
     end
 
     # A policy's method +name+, of one that is made with the +values+.
-    def of_class(policy, name, values) = asked(policy, name, kept(policy.instance_method(:initialize), values))
+    def of_class(policy, name, values)
+      asked(policy, name, kept(gone_through(policy, policy.instance_method(:initialize)), values))
+    end
+
+    # A policy's rule +name+, as ActionPolicy applies it.
+    def of_rule(policy, name, values, names)
+      kept = ActionPolicyRule.kept(policy, name, values, names) || unknown
+      @rests_on << Applied.new([policy, name, values, names], kept)
+      asked(policy, name, kept)
+    end
+
+    def gone_through(policy, method)
+      @rests_on << Asked.new(policy, method)
+      method
+    end
 
     # @return [Array(Symbol, Array)] what is asked of an ActionPolicy, and the steps behind
     def rule(steps)
@@ -227,7 +257,9 @@ module Pipeloader
 
     def method_of(policy, name)
       method = policy.instance_method(name) if policy.method_defined?(name) || policy.private_method_defined?(name)
-      method if method && method.parameters.empty? || unknown
+      unknown unless method && method.parameters.empty? && !KnownMethods.refined?(name)
+
+      gone_through(policy, method)
     end
 
     # @return [Symbol, nil] the instance variable that an `attr_reader` reads

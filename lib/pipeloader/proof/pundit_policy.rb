@@ -13,7 +13,8 @@ module Pipeloader
     # What Pundit asks of a record and its class.
     OVERRIDE = :policy_class
     NAMED = :model_name
-    private_constant :FINDING, :OVERRIDE, :NAMED
+    OF_RECORD = [NAMED, :respond_to?, :class, :is_a?].freeze
+    private_constant :FINDING, :OVERRIDE, :NAMED, :OF_RECORD
 
     class << self
       # @param host [Object] of which the policy is asked
@@ -34,6 +35,15 @@ module Pipeloader
         nil
       end
 
+      # True if it goes by ActiveModel's names alone.
+      def by_name?(model)
+        members(model).all? do |it|
+          !it.method_defined?(OVERRIDE) && !it.respond_to?(OVERRIDE) &&
+            [it.method(NAMED), it.method(:respond_to?), *OF_RECORD.map { |name| it.instance_method(name) }]
+              .all? { |method| Provenance.active_record_alone?(method) } && !missing?(it)
+        end
+      end
+
       private
 
       def members(model) = [model, *model.descendants]
@@ -46,16 +56,7 @@ module Pipeloader
         end
         methods += FINDING.map { |name| ::Pundit.method(name).unbind }
         makers.all? { |it| Provenance.ruby_makes?(it) } && methods.all? { |it| Provenance.gem_alone?(:Pundit, it) } &&
-          [OVERRIDE, :policy, :show?].none? { |name| KnownMethods.refined?(name) }
-      end
-
-      # True if it goes by ActiveModel's names alone.
-      def by_name?(model)
-        members(model).all? do |it|
-          !it.method_defined?(OVERRIDE) && !it.respond_to?(OVERRIDE) &&
-            [it.method(NAMED), it.instance_method(NAMED), it.method(:respond_to?), it.instance_method(:respond_to?)]
-              .all? { |method| Provenance.active_record_alone?(method) } && !missing?(it)
-        end
+          [OVERRIDE, :policy].none? { |name| KnownMethods.refined?(name) }
       end
 
       # True if it may respond to more than it has.
@@ -76,7 +77,7 @@ module Pipeloader
     alias inspect to_s
 
     # True if Pundit finds another one by now.
-    def over? = !PunditPolicy.found(@model).equal?(@policy)
+    def over? = !PunditPolicy.found(@model).equal?(@policy) || !PunditPolicy.by_name?(@model)
 
     # @param names [Array<Symbol>] of what is asked of a record
     # @return [Class] of Structs of these, for which Pundit finds the policy

@@ -18,8 +18,13 @@ module Pipeloader
     # True if each was selected, and written by a plan wherever it was.
     def all? = @names.all? { |name| @found[name]&.all? { |field| field[:compiled] } }
 
-    # True if each was selected, and none was written by a plan.
-    def none? = @names.all? { |name| @found[name]&.none? { |field| field[:compiled] } }
+    # True if each was selected, brought something, and none was written by a plan.
+    def none?
+      @names.all? do |name|
+        found = @found[name]
+        found&.none? { |field| field[:compiled] } && found.any? { |field| field[:reason] != Explanation::NOTHING }
+      end
+    end
 
     # @return [String] what became of each
     def to_s = @names.flat_map { |name| lines(name) }.join("\n")

@@ -23,7 +23,7 @@ module Pipeloader
     RESOLVER = "its resolver"
     OBJECT = "so is its object"
     RESTS = "executed without Pipeloader for now: that is faster"
-    private_constant :COMPILED, :NOTHING, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS
+    private_constant :COMPILED, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS
 
     class << self
       # @raise [ArgumentError] for anything but a query
@@ -35,7 +35,7 @@ module Pipeloader
         raise ArgumentError, "explain executes what it explains, and this is a #{kind}" unless kind.nil? || kind == "query"
 
         # Whom Pipeloader is on for, plays no role, unless that is nobody.
-        Switch.decided(off: Pipeloader.disabled? || !Pipeloader.enabled) { explained(query) }
+        Switch.decided(off: Pipeloader.disabled?) { explained(query) }
       end
 
       private
