@@ -5,6 +5,7 @@ require "pipeloader"
 require "pipeloader/report/call_site"
 require "pipeloader/report/ledger"
 require "pipeloader/report/budget"
+require "pipeloader/report/budgets"
 require "pipeloader/report/compiled_fields"
 
 module Pipeloader
@@ -58,6 +59,26 @@ module Pipeloader
     #: [T] (*String) { () -> T } -> T
     def refute_compiled(*fields, &block)
       pipeloader_explained(fields, block) { |found| assert found.none?, "expected none of these to be compiled:\n#{found}" }
+    end
+
+    # Compares what named operations take in each test with test/pipeloader_budgets.yml; PIPELOADER_BUDGETS=write writes that.
+    #
+    #     class ActiveSupport::TestCase
+    #       include Pipeloader::Assertions::Budgeted
+    #     end
+    module Budgeted
+      def before_setup
+        super
+        @pipeloader_ledger = Ledger.new.tap(&:start)
+      end
+
+      def after_teardown
+        @pipeloader_ledger.stop
+        complaints = Budgets.settle(@pipeloader_ledger)
+        flunk complaints.join("\n\n") if complaints.any?
+      ensure
+        super
+      end
     end
 
     private

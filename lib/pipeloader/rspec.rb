@@ -5,6 +5,7 @@ require "pipeloader"
 require "pipeloader/report/call_site"
 require "pipeloader/report/ledger"
 require "pipeloader/report/budget"
+require "pipeloader/report/budgets"
 require "pipeloader/report/compiled_fields"
 
 module Pipeloader

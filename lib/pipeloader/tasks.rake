@@ -10,4 +10,12 @@ namespace :pipeloader do
 
     schemas.each { |schema| puts "#{schema.name}\n#{Pipeloader.explain_schema(schema)}\n\n" }
   end
+
+  desc "Delete the file of what each operation takes in tests, and say how these write it anew"
+  task :budgets do
+    require "pipeloader/report/budgets"
+    rm_f Pipeloader::Budgets.path
+    puts "Now run all tests that include Pipeloader::Assertions::Budgeted with PIPELOADER_BUDGETS=write in their environment:",
+         "PIPELOADER_BUDGETS=write bin/rails test, for example. They write #{Pipeloader::Budgets.path}."
+  end
 end

@@ -254,6 +254,26 @@ class ScopesTest < PlanTest
     assert(lookups.all? { |it| it.instance_variable_get(:@kept).size <= 16 })
   end
 
+  class Said < ActiveRecord::Base
+    self.table_name = "comments"
+    singleton_class.attr_accessor :name_of
+    belongs_to :named, -> { where(name: Said.name_of) }, class_name: "User", foreign_key: :commenter_id, optional: true
+  end
+
+  # A text that is changed in place is another one: what was said before is kept as it was.
+  def test_a_text_that_is_changed_in_place
+    user = type("SaidUser") { field :name, String }
+    said = type("Said") { field :id, Integer; field :named, user }
+    schemas = schemas({ said: [[said], -> { Said.order(:id) }] })
+    same = -> { assert_equal(*schemas.map { |schema| schema.execute("{ said { id named { name } } }").to_h }) }
+    Said.name_of = text = +"user 4"
+    2.times { same.call }
+    text.replace("user 5")
+    same.call
+    Said.name_of = +"user 4"
+    same.call
+  end
+
   def test_scoping_and_unscoped_around
     schemas = schemas_of(BindStory)
     query = "{ stories { id #{FIELDS.first(2).join(" ")} } }"

@@ -182,7 +182,7 @@ class PoliciesFoundTest < PlanTest
     policy_class: ["Pundit.policy!(context[:viewer], object).show?", Later, -> { Later.class_eval { def policy_class = OtherPolicy } }],
     rule: ["Pundit.policy!(context[:viewer], object).show?", Redefined, -> { RedefinedPolicy.class_eval { def show? = !record.try(:owner_id)&.positive? } }],
     prepended: ["PoliciesFoundTest::RedefinedPolicy.new(context[:viewer], object).admin?", Redefined, -> { RedefinedPolicy.prepend(Module.new { def admin? = super && record.try(:owner_id).nil? }) }],
-    initialize: ["PoliciesFoundTest::RedefinedPolicy.new(context[:viewer], object).named?", Doc, -> { RedefinedPolicy.class_eval { def initialize(user, record) = super(nil, record.try(:owner_id) ? Doc.new : record); def named? = record.id } }]
+    initialize: ["PoliciesFoundTest::RedefinedPolicy.new(context[:viewer], object).named?", Doc, -> { RedefinedPolicy.class_eval { def initialize(_, record) = super(nil, record.try(:owner_id) ? Doc.new : record); def named? = record.id } }]
   }.freeze
 
   LATER.each do |name, (code, model, change)|

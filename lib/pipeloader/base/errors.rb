@@ -25,6 +25,9 @@ module Pipeloader
   # In Pipeloader.strict, a read that goes by a round trip of its own where others like it do, too. Raised by the read, behind it.
   class StrictError < Error; end
 
+  # An operation takes more than its budget says, see docs/testing.md. Raised by Pipeloader::Budgets.check, behind its block.
+  class BudgetExceededError < Error; end
+
   # A value that a Plan has no place for: a null where the field has none, a number out of range. Never leaves.
   class DoesNotFit < Error # :nodoc:
     # @param error [StandardError] that was raised where a value was made

@@ -10,14 +10,19 @@ module Pipeloader
 
     class << self
       # Yields. Of each response that begins meanwhile, +observer+ is told.
-      #
-      # @param observer [#begun] gets the queries of a response
       def by(observer)
-        outer = Fiber[KEY]
-        Fiber[KEY] = [*outer, observer].freeze
+        add(observer)
         yield
       ensure
-        Fiber[KEY] = outer
+        remove(observer)
+      end
+
+      # @param observer [#begun] gets the queries of each response that begins
+      def add(observer) = Fiber[KEY] = [*Fiber[KEY], observer].freeze
+
+      def remove(observer)
+        left = [*Fiber[KEY]].reject { |it| it.equal?(observer) }
+        Fiber[KEY] = (left.freeze if left.any?)
       end
 
       #: () -> bool

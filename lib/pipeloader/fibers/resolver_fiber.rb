@@ -124,9 +124,6 @@ module Pipeloader
       @state.away { @run.away(self) { without_parking { FieldPosition.keep(&block) } } }
     end
 
-    # True while it lets the other fibers go on, or reads what they have asked for.
-    def away? = !@run.nil? && @run.away?(self)
-
     ## Parking
 
     #: () -> bool

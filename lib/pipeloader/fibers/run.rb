@@ -92,8 +92,6 @@ module Pipeloader
       @away.delete(fiber) unless outer
     end
 
-    def away?(fiber) = @away.key?(fiber)
-
     def fibers_away = @away.size
 
     # True if too many fibers of a Multiplex wait for others to begin: those of this run go on.

@@ -27,9 +27,9 @@ module Pipeloader
     private_constant :Unknown
 
     # A policy's method, and what ActionPolicy keeps of what a policy is made with, as they were when they were gone through.
-    Asked = Struct.new(:policy, :method) do
+    Asked = Struct.new(:policy, :found) do
       def over?
-        policy.instance_method(method.name) != method
+        policy.instance_method(found.name) != found
       rescue NameError # there is none
         true
       end

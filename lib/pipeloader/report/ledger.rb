@@ -13,8 +13,9 @@ module Pipeloader
     private_constant :SQL, :UNCOUNTED
 
     # position: of its burst in the response, nil without one. sql: {"SELECT …" => how many reads}.
-    # asked: {CallSite => how many reads}
-    Trip = Struct.new(:position, :connections, :began, :ended, :statements, :rows, :sql, :asked, keyword_init: true) do
+    # asked: {CallSite => how many reads}. work: what was executed, nil outside of GraphQL; operation: its name
+    Trip = Struct.new(:position, :connections, :began, :ended, :statements, :rows, :sql, :asked, :work, :operation,
+                      keyword_init: true) do
       # True if a burst went at the same time, to another connection.
       def beside?(connection, position, began)
         self.position == position && began < ended && connections.none? { |it| it.equal?(connection) }
@@ -31,9 +32,9 @@ module Pipeloader
     attr_reader :queries
 
     # @param explains [Boolean] whether #explanations are wanted
-    def initialize(explains: false)
+    def initialize(explains: false, trips: [])
       @explains = explains
-      @trips = []
+      @trips = trips
       @queries = []
       @alone = [] # who asks for the read that is being sent alone
     end
@@ -41,10 +42,31 @@ module Pipeloader
     # Yields, once.
     #
     # @return what the block returns
-    def record(&block)
+    def record
+      start
+      yield
+    ensure
+      stop
+    end
+
+    def start
       @thread = Thread.current
       take_first_alias
-      Measured.by(self) { heard(Burst::EVENT, method(:burst)) { heard(SQL, method(:statement), &block) } }
+      @subscriptions = [hear(Burst::EVENT, method(:burst)), hear(SQL, method(:statement))]
+      Measured.add(self)
+    end
+
+    def stop
+      Measured.remove(self)
+      @subscriptions&.each { |it| ActiveSupport::Notifications.unsubscribe(it) }
+    end
+
+    # What each execution of a named operation has taken, one after the other.
+    #
+    # @return [Array<Array(String, Ledger)>]
+    def executions
+      @trips.select { |trip| trip.operation.present? }.group_by { |trip| trip.work.__id__ }
+            .map { |_, trips| [trips.first.operation, Ledger.new(trips: trips)] }
     end
 
     def round_trips = @trips.size
@@ -70,12 +92,11 @@ module Pipeloader
     # finds the connection new, is chance.
     def take_first_alias = (ActiveRecord::Base.with_connection(&:table_alias_length) if ActiveRecord::Base.connected?)
 
-    # Yields while +listener+ is told of this thread's events, with times in milliseconds.
-    def heard(event, listener, &)
-      told = lambda do |_, began, ended, _, payload|
+    # From now on +listener+ is told of this thread's events, with times in milliseconds.
+    def hear(event, listener)
+      ActiveSupport::Notifications.monotonic_subscribe(event) do |_, began, ended, _, payload|
         listener.call(began * 1000, ended * 1000, payload) if Thread.current.equal?(@thread)
       end
-      ActiveSupport::Notifications.subscribed(told, event, monotonic: true, &)
     end
 
     def burst(began, ended, payload)
@@ -109,7 +130,8 @@ module Pipeloader
     end
 
     def add(began, ended, position)
-      trip = Trip.new(position: position, connections: [], began: began, ended: ended, statements: 0, rows: 0, sql: {}, asked: {})
+      trip = Trip.new(position: position, connections: [], began: began, ended: ended, statements: 0, rows: 0, sql: {}, asked: {},
+                      work: Response.multiplex, operation: GraphQL::Current.operation_name)
       @trips << trip
       trip
     end

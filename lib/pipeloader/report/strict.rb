@@ -106,7 +106,7 @@ module Pipeloader
       # @raise [StrictError]
       def add(call, result, fiber)
         place, object = where(fiber)
-        return if place.nil? || fiber.away?
+        return if place.nil?
 
         if (reason = why(fiber))
           check_alone([place, call.sql], object, reason)
