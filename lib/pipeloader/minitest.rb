@@ -1,12 +1,7 @@
 # frozen_string_literal: true
 
 require "minitest"
-require "pipeloader"
-require "pipeloader/report/call_site"
-require "pipeloader/report/ledger"
-require "pipeloader/report/budget"
-require "pipeloader/report/budgets"
-require "pipeloader/report/compiled_fields"
+require "pipeloader/report/testing"
 
 module Pipeloader
   # Assertions about what a block asks of its databases, for every Minitest::Test; so for ActiveSupport::TestCase, too. See
@@ -49,16 +44,16 @@ module Pipeloader
     #
     #: [T] (*String) { () -> T } -> T
     def assert_compiled(*fields, &block)
-      pipeloader_explained(fields, block) { |found| assert found.all?, "expected these to be compiled:\n#{found}" }
+      pipeloader_explained(fields, block) { |found| assert found.all?, found.complaint }
     end
 
-    # Fails unless the block's queries select each of these +fields+, and have it compiled nowhere.
+    # Fails unless the block's queries select each of these +fields+, something comes there, and it is compiled nowhere.
     #
     # @return what the block returns
     #
     #: [T] (*String) { () -> T } -> T
     def refute_compiled(*fields, &block)
-      pipeloader_explained(fields, block) { |found| assert found.none?, "expected none of these to be compiled:\n#{found}" }
+      pipeloader_explained(fields, block) { |found| assert found.none?, found.complaint("none of these") }
     end
 
     # Compares what named operations take in each test with test/pipeloader_budgets.yml; PIPELOADER_BUDGETS=write writes that.

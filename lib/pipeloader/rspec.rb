@@ -1,12 +1,7 @@
 # frozen_string_literal: true
 
 require "rspec/expectations"
-require "pipeloader"
-require "pipeloader/report/call_site"
-require "pipeloader/report/ledger"
-require "pipeloader/report/budget"
-require "pipeloader/report/budgets"
-require "pipeloader/report/compiled_fields"
+require "pipeloader/report/testing"
 
 module Pipeloader
   # Matchers for what a block asks of its databases, in every example group of RSpec; elsewhere `include Pipeloader::Matchers`.
@@ -29,7 +24,8 @@ module Pipeloader
     #: (Integer) -> Spending
     def read_at_most(rows) = Spending.new("read", :rows, nil, rows)
 
-    # @param fields [Array<String>] "Post.author": each must be selected; compiled wherever it is, or with `not_to` nowhere
+    # @param fields [Array<String>] "Post.author": each must be selected, and compiled wherever it is; with `not_to`, something
+    #   must come there, and be compiled nowhere
     #
     #: (*String) -> Compiling
     def have_compiled(*fields) = Compiling.new(fields)
@@ -88,8 +84,8 @@ module Pipeloader
       def matches?(block) = found(block).all?
       def does_not_match?(block) = found(block).none?
       def description = "have compiled #{@fields.join(", ")}"
-      def failure_message = "expected these to be compiled:\n#{@found}"
-      def failure_message_when_negated = "expected none of these to be compiled:\n#{@found}"
+      def failure_message = @found.complaint
+      def failure_message_when_negated = @found.complaint("none of these")
 
       private
 

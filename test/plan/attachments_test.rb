@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "open3"
 require_relative "../support/plans"
 require_relative "../support/active_storage"
 
@@ -208,19 +207,11 @@ class AttachmentsTest < PlanTest
 
   # Prepended for good, so in a process of its own.
   def test_prepended
-    code = <<~RUBY
-      require "./test/plan/attachments_test"
-      class PrependedTest < PlanTest
-        def test_it
-          ActiveStorage::Attached::One.prepend(Module.new { def attached? = !super })
-          schemas = schemas(AttachmentsTest::ROOTS)
-          assert_aside "{ people { one } }", schemas, model: AttachmentsTest::Person
-          assert_plan "{ people { many } }", schemas
-        end
-      end
-      Minitest::Runnable.runnables.replace([PrependedTest])
+    assert_in_a_process "test/plan/attachments_test", <<~RUBY
+      ActiveStorage::Attached::One.prepend(Module.new { def attached? = !super })
+      schemas = schemas(AttachmentsTest::ROOTS)
+      assert_aside "{ people { one } }", schemas, model: AttachmentsTest::Person
+      assert_plan "{ people { many } }", schemas
     RUBY
-    output, status = Open3.capture2e(RbConfig.ruby, "-w", "--disable-error_highlight", "-Itest", "-Ilib", "-e", code)
-    assert_predicate status, :success?, output
   end
 end

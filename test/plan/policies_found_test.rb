@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
-require "open3"
 require "pundit"
-require_relative "../support/plans"
+require_relative "../support/guard_cases"
 
 # Guards of which Pundit finds the policy: `Pundit.policy!(context[:viewer], object).show?`.
 class PoliciesFoundTest < PlanTest
@@ -39,7 +38,7 @@ class PoliciesFoundTest < PlanTest
     def admin? = user.admin?
     def named? = record.owner&.name != "nobody"
     def any? = true
-    def fine? = true
+    def only_refined_here? = true
     def odd? = record.class.name.end_with?("Doc")
     def failing? = record.score / (record.score - record.id)
 
@@ -111,34 +110,9 @@ class PoliciesFoundTest < PlanTest
     def self.policy!(viewer, object) = DocPolicy.new(viewer, object)
   end
 
-  def self.guarded(name, code)
-    of = type(name) { field :id, Integer; field :title, String; field :parts, [self]; field :opaque, String; def opaque = object.title.dup }
-    const_set(:"#{name}Type", of)
-    of.instance_eval("def self.authorized?(object, context) = (#{code})", __FILE__, __LINE__)
-    of
-  end
+  include GuardCases
 
-  def self.made(type, model = Doc, **options) = schemas({ docs: [[type], -> { model.order(:id) }], array: [[type], -> { model.order(:id).to_a }], doc: [type, -> { model.find(5) }] }, **options)
-
-  def viewer(id = 1) = { viewer: Person.find(id) }
-
-  def both(query, schemas) = schemas.map { |schema| text_of(outcome { schema.execute(query, context: yield).to_h }) }
-
-  GUARDS.each do |name, (code, plain)|
-    of = guarded("Found#{name.to_s.delete("!").camelize}#{"Bang" if name.end_with?("!")}", code)
-    define_method(:"test_#{name}") do
-      [{}, { field_exact: true }].each do |options|
-        schemas = self.class.made(of, pipeloader: options)
-        ["{ docs { id title } }", "{ docs { title parts { id parts { title } } } }"].each do |query|
-          given = { context: -> { viewer } }
-          plain ? assert_plan(query, schemas, made: [Person], **given) : assert_aside(query, schemas, model: Doc, errors: :any, **given)
-        end
-        ["{ docs { opaque title } array { title } doc { id parts { title } } }", "{ docs { title } }"].each do |query|
-          [1, 2, nil].each { |id| assert_equal(*both(query, schemas) { id ? viewer(id) : {} }) }
-        end
-      end
-    end
-  end
+  test_guards GUARDS, "Found"
 
   # Whose models have a say in what Pundit finds.
   [Named, NamedEach, Renamed, RenamedClass, Missing, Without, Counted, Family, Classless].each do |model|
@@ -194,15 +168,16 @@ class PoliciesFoundTest < PlanTest
     end
   end
 
+  # Which names are refined, is known for the whole process: no other test has a method of this one.
   module Refining
-    refine(DocPolicy) { def fine? = record.is_a?(Doc) ? record.score > 3 : true }
+    refine(DocPolicy) { def only_refined_here? = record.is_a?(Doc) ? record.score > 3 : true }
   end
   using Refining
 
   REFINED = type("RefinedDoc") do
     field :id, Integer
     field :title, String
-    def self.authorized?(object, context) = Pundit.policy!(context[:viewer], object).fine?
+    def self.authorized?(object, context) = Pundit.policy!(context[:viewer], object).only_refined_here?
   end
 
   def test_refined
@@ -218,18 +193,10 @@ class PoliciesFoundTest < PlanTest
   # Prepended for good, so in a process of its own.
   def test_pundit_of_another
     { "Pundit.singleton_class" => "policy!(user, record) = super(user, record.dup)", "Pundit::PolicyFinder" => "policy! = super" }.each do |host, method|
-      code = <<~RUBY
-        require "./test/plan/policies_found_test"
-        class PrependedTest < PlanTest
-          def test_it
-            #{host}.prepend(Module.new { def #{method} })
-            assert_aside "{ docs { id title } }", PoliciesFoundTest.made(PoliciesFoundTest::PolicyBang), model: PoliciesFoundTest::Doc, context: { viewer: PoliciesFoundTest::Person.find(1) }
-          end
-        end
-        Minitest::Runnable.runnables.replace([PrependedTest])
+      assert_in_a_process "test/plan/policies_found_test", <<~RUBY
+        #{host}.prepend(Module.new { def #{method} })
+        assert_aside "{ docs { id title } }", PoliciesFoundTest.made(PoliciesFoundTest::PolicyBang), model: PoliciesFoundTest::Doc, context: { viewer: PoliciesFoundTest::Person.find(1) }
       RUBY
-      output, status = Open3.capture2e(RbConfig.ruby, "-w", "--disable-error_highlight", "-Itest", "-Ilib", "-e", code)
-      assert_predicate status, :success?, output
     end
   end
 end

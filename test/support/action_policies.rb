@@ -1,8 +1,7 @@
 # frozen_string_literal: true
 
 require "action_policy"
-require "open3"
-require_relative "plans"
+require_relative "guard_cases"
 
 # Guards that apply a rule of ActionPolicy's: `DocPolicy.new(object, user: context[:viewer]).apply(:show?)`.
 class ActionPoliciesTest < PlanTest
@@ -107,34 +106,9 @@ class ActionPoliciesTest < PlanTest
     unknown_target: ["DocPolicy.new(object, user: context[:viewer], nobody: context[:nobody]).apply(:any?)", false]
   }.freeze
 
-  def self.guarded(name, code)
-    of = type(name) { field :id, Integer; field :title, String; field :parts, [self]; field :opaque, String; def opaque = object.title.dup }
-    const_set(:"#{name}Type", of)
-    of.instance_eval("def self.authorized?(object, context) = (#{code})", __FILE__, __LINE__)
-    of
-  end
+  include GuardCases
 
-  def self.made(type, **options) = schemas({ docs: [[type], -> { Doc.order(:id) }], array: [[type], -> { Doc.order(:id).to_a }], doc: [type, -> { Doc.find(5) }] }, **options)
-
-  def viewer(id = 1) = { viewer: Person.find(id) }
-
-  def both(query, schemas) = schemas.map { |schema| text_of(outcome { schema.execute(query, context: yield).to_h }) }
-
-  GUARDS.each do |name, (code, plain)|
-    of = guarded("Action#{name.to_s.camelize}", code)
-    define_method(:"test_#{name}") do
-      [{}, { field_exact: true }].each do |options|
-        schemas = self.class.made(of, pipeloader: options)
-        ["{ docs { id title } }", "{ docs { title parts { id parts { title } } } }"].each do |query|
-          given = { context: -> { viewer } }
-          plain ? assert_plan(query, schemas, made: [Person], **given) : assert_aside(query, schemas, model: Doc, errors: :any, **given)
-        end
-        ["{ docs { opaque title } array { title } doc { id parts { title } } }", "{ docs { title } }"].each do |query|
-          [1, 2, nil].each { |id| assert_equal(*both(query, schemas) { id ? viewer(id) : {} }) }
-        end
-      end
-    end
-  end
+  test_guards GUARDS, "Action"
 
   def test_raising
     schemas = self.class.made(self.class.guarded("ActionFailing", "DocPolicy.new(object, user: context[:viewer]).apply(:failing?)"))
@@ -176,18 +150,10 @@ class ActionPoliciesTest < PlanTest
   # Prepended for good, so in a process of its own.
   def test_action_policy_of_another
     ["def apply(rule) = super", "def __apply__(rule) = super", "def record = super"].each do |method|
-      code = <<~RUBY
-        require "./test/support/action_policies"
-        class PrependedTest < PlanTest
-          def test_it
-            ActionPolicy::Base.prepend(Module.new { #{method} })
-            assert_aside "{ docs { id title } }", ActionPoliciesTest.made(ActionPoliciesTest::Applied), model: ActionPoliciesTest::Doc, context: { viewer: ActionPoliciesTest::Person.find(1) }
-          end
-        end
-        Minitest::Runnable.runnables.replace([PrependedTest])
+      assert_in_a_process "test/support/action_policies", <<~RUBY
+        ActionPolicy::Base.prepend(Module.new { #{method} })
+        assert_aside "{ docs { id title } }", ActionPoliciesTest.made(ActionPoliciesTest::Applied), model: ActionPoliciesTest::Doc, context: { viewer: ActionPoliciesTest::Person.find(1) }
       RUBY
-      output, status = Open3.capture2e(RbConfig.ruby, "-w", "--disable-error_highlight", "-Itest", "-Ilib", "-e", code)
-      assert_predicate status, :success?, output
     end
   end
 end

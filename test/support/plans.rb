@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "open3"
 require_relative "test_helper"
 
 # Plans: what plain schemas answer, schemas that compile must answer byte by byte; and whether a plan did run is told by the records
@@ -68,6 +69,19 @@ class PlanTest < PipeloaderTest
 
   # As assert_plan, where graphql-ruby itself must do it.
   def assert_aside(query, schemas = pair, model: Post, **options) = assert_plan(query, schemas, aside: model, **options)
+
+  # Runs +code+ as a test in a process of its own: for what can't be undone.
+  #
+  # @param file [String] of the test that it belongs to, to be loaded before
+  def assert_in_a_process(file, code)
+    script = <<~RUBY
+      require "./#{file}"
+      test = Class.new(PlanTest) { def test_it = (#{code}) }
+      Minitest::Runnable.runnables.replace([test])
+    RUBY
+    output, status = Open3.capture2e(RbConfig.ruby, "-w", "--disable-error_highlight", "-Itest", "-Ilib", "-e", script)
+    assert_predicate status, :success?, output
+  end
 
   # @return [Hash{String => Integer}] how many records of which class came to be during the block
   def instantiated(&block)

@@ -13,13 +13,15 @@ module Pipeloader
 
     class << self
       # @param called [Array<UnboundMethod>] the callback, and what it calls
-      # @return [Array<Array, Symbol>, nil] steps of a SymbolicExecution that do the same; nil where it isn't known what it does
-      def steps(model, called)
+      # @return [Array<String>, nil] as #columns; nil also where it isn't known what is done to a record
+      def known_columns(model, called)
         columns = columns(model) if own?(model, called)
-        return unless columns&.all? { |column| TYPES.include?(model.type_for_attribute(column).class) }
+        columns if columns&.all? { |column| TYPES.include?(model.type_for_attribute(column).class) }
+      end
 
-        asked = columns.flat_map { |column| ask(column.to_sym) }
-        [*asked, [:putnil], [:leave], :without_state, [:unknown]]
+      # @return [Array<Array, Symbol>] steps of a SymbolicExecution that do the same
+      def steps(columns)
+        [*columns.flat_map { |column| ask(column.to_sym) }, [:putnil], [:leave], :without_state, [:unknown]]
       end
 
       # @return [Array<String>, nil] those of its columns that have states; nil where it has no machines

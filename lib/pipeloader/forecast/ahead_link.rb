@@ -5,7 +5,6 @@ module Pipeloader
   class AheadLink
     # How many levels of them.
     DEEP = 5
-    private_constant :DEEP
 
     attr_reader :forecast
 

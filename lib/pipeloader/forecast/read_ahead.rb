@@ -6,10 +6,8 @@ module Pipeloader
   class ReadAhead
     EVENT = "forecast.pipeloader"
 
-    # How many times in a row one waits for what the next is asked by.
-    DEEP = 5
     NONE = [].freeze
-    private_constant :DEEP, :NONE
+    private_constant :NONE
 
     class << self
       # Takes note of records that a field has brought, and reads what resolvers are expected to ask them for.
@@ -176,7 +174,7 @@ module Pipeloader
     def read(level, fiber)
       seen, inquiry = {}.compare_by_identity, Inquiry.new(@begun)
       version = @version # also between two waves: what the second would have may have come with the first
-      DEEP.times do
+      AheadLink::DEEP.times do
         wave = wave(level, inquiry, fiber)
         break unless wave.pays?
 

@@ -121,9 +121,8 @@ module Pipeloader
 
     def code_of_machines(model, method)
       called = StateMachines::CALLED.filter_map { |name| known_method(model, name) }
-      steps = StateMachines.steps(model, [method, *called]) or return
-      @machines[model] = StateMachines.columns(model)
-      SymbolicExecution::Code.new(steps)
+      columns = StateMachines.known_columns(model, [method, *called]) or return
+      SymbolicExecution::Code.new(StateMachines.steps(@machines[model] = columns))
     end
 
     # What a +model+'s record answers.

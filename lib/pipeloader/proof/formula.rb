@@ -37,7 +37,7 @@ module Pipeloader
       def of_guard(type, model = nil)
         guard = Guard.new(type, model)
         bodies = guard.bodies&.map { |steps| ContextValue.fold(steps, type) } or return
-        formula = make(OfGuard, type, type.method(:authorized?), bodies)&.found_by(guard.pundit, guard.rests_on)
+        formula = make(OfGuard, type, type.method(:authorized?), bodies)&.resting_on(guard)
         formula unless formula&.further&.any? && bodies.any? { |steps| steps.any? { |name, _| BRANCHES.include?(name) } }
       end
 
@@ -190,18 +190,16 @@ module Pipeloader
 
     # A type's `authorized?`.
     class OfGuard < OfType
-      # @param pundit [PunditPolicy, nil] which finds its policies
-      # @param rests_on [Array<#over?>] what else is known of them
+      # @param guard [Guard] that has found its policies
       # @return [OfGuard] itself
-      def found_by(pundit, rests_on)
-        @rests_on = rests_on
-        @pundit = pundit
-        @record = pundit.record(asked) if pundit
+      def resting_on(guard)
+        @rests_on = guard.rests_on
+        @record = guard.pundit.record(asked) if guard.pundit
         self
       end
 
       # True if its policies are others by now, or work otherwise.
-      def over? = @rests_on.any?(&:over?) || @pundit&.over? || super
+      def over? = @rests_on.any?(&:over?) || super
 
       private
 

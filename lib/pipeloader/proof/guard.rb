@@ -190,7 +190,7 @@ module Pipeloader
     def plain?(call) = Bytecode.on_object?(call) && !call.key?(:kw_arg)
 
     def found_by_pundit(path)
-      @pundit ||= @model && PunditPolicy.of(ConstantNames.everywhere(path), @model) || unknown
+      @rests_on << (@pundit ||= @model && PunditPolicy.of(ConstantNames.everywhere(path), @model) || unknown)
       @pundit.policy
     end
 

@@ -26,8 +26,8 @@ module Pipeloader
       end
     end
 
-    # @return [String] what became of each
-    def to_s = @names.flat_map { |name| lines(name) }.join("\n")
+    # @return [String] what was expected, and what became of each
+    def complaint(these = "these") = ["expected #{these} to be compiled:", *@names.flat_map { |name| lines(name) }].join("\n")
 
     private
 
