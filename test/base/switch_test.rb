@@ -192,6 +192,7 @@ class SwitchTest < AnswerTest
   end
 
   def test_mutations
+    restore
     mutation = "mutation { like(id: 1) { author { name } likes } }"
     answers = [true, false, -> { false }].map { |value| restoring { enabled(value) { Schemas.pair.last.execute(mutation).to_h } } }
     assert_equal [restoring { Schemas.pair.first.execute(mutation).to_h }], answers.uniq

@@ -100,7 +100,7 @@ class ContractTest < PipeloaderTest
   NAME = Module.instance_method(:name)
 
   # What `use Pipeloader` gives to a schema, what its dataloader class is made of, and what users' tests get by requiring it.
-  GIVEN = %w[Pipeloader::Schema Pipeloader::Loader Pipeloader::Assertions Pipeloader::Matchers].freeze
+  GIVEN = %w[Pipeloader::Schema Pipeloader::Loader Pipeloader::Assertions Pipeloader::Assertions::Budgeted Pipeloader::Matchers].freeze
 
   def ours_or_nameless?(host) = NAME.bind_call(host).to_s.match?(/\A(Pipeloader(::|\z)|\z)/)
 
