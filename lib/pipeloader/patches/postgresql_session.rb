@@ -42,6 +42,7 @@ module Pipeloader
       def rollback_transaction(...) = Pipeloader.without_parking { super }
 
       def begin_transaction(...)
+        Attempt.written
         pipeloader_catch_up(ResolverFiber.current)
         super
       end
