@@ -294,8 +294,8 @@ module Pipeloader
     # Yields to execute +queries+, or others in their place: with Pipeloader or without it.
     def pipeloader_around(queries, context)
       Switch.around(queries) do
-        SafeExecution.around(self, queries, context) do |given, its|
-          Multiplex.around(self) { Trial.around(self, given, its) { yield(given, its) } }
+        Multiplex.around(self) do
+          SafeExecution.around(self, queries, context) { |given, its| Trial.around(self, given, its) { yield(given, its) } }
         end
       end
     end

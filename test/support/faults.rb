@@ -5,7 +5,7 @@ module Faults
   # Where something goes wrong.
   POINTS = {
     plan: [Pipeloader::Executor, :call], read: [Pipeloader::Response, :gather], burst: [Pipeloader::Level, :send_off],
-    run: [Pipeloader::Run, :initialize], delivery: [Pipeloader::Delivery, :of], over: [Pipeloader::Response, :over]
+    run: [Pipeloader::Run, :start], delivery: [Pipeloader::Delivery, :of], over: [Pipeloader::Response, :over]
   }.freeze
 
   class << self
@@ -15,23 +15,27 @@ module Faults
     # Yields while that method of ours fails as our code would: by an error whose first line is in lib/.
     #
     # @param error [Exception, nil] that it raises instead
-    def raising(point, error = nil, &) = within(point, error ? ->(*) { raise error } : nil, &)
+    # @param wrong [Proc] whether it does
+    def raising(point, error = nil, wrong: -> { true }, &block)
+      within(point, (->(*) { raise error } if error), wrong, &block)
+    end
 
     # Yields while that method returns something else.
     #
     # @param change [Proc] gets what it returns
-    def within(point, change)
+    def within(point, change, wrong = -> { true })
       @count = 0
       host, name = POINTS.fetch(point)
       original = host.instance_method(name)
       replace(host, name) { host.class_eval(code(name), *original.source_location) }
       host.const_set(:FAULT, ->(returned) { @count += 1; change ? change.call(returned) : returned })
+      host.const_set(:WRONG, wrong)
       host.const_set(:SOUND, original)
       host.const_set(:BUG, change.nil?)
       yield
     ensure
       replace(host, name) { host.define_method(name, original) }
-      %i[FAULT SOUND BUG].each { |it| host.send(:remove_const, it) }
+      %i[FAULT SOUND BUG WRONG].each { |it| host.send(:remove_const, it) }
     end
 
     private
@@ -45,6 +49,8 @@ module Faults
       <<~RUBY
         def #{name}(...)
           returned = SOUND.bind_call(self, ...)
+          return returned unless WRONG.call
+
           returned = FAULT.call(returned)
           BUG ? nil.something_of_pipeloaders : returned
         end

@@ -17,12 +17,16 @@ module Pipeloader
 
       # A statement that may write is about to go, or one that takes a lock, or BEGIN.
       def written = Thread.current[KEY]&.written
+
+      # Yields to set a connection up, or to look at the schema of the database: that writes nothing.
+      def looking(&) = (attempt = current) ? attempt.looking(&) : yield
     end
 
-    # @yieldparam error [Exception] of Bugs
-    # @yieldreturn [Boolean] whether what failed will be executed again, so that nobody else needs to handle it
-    def initialize(&repeated)
-      @repeated = repeated
+    # @yieldparam error [Exception] of Bugs, that the application is about to handle
+    # @yieldparam query [GraphQL::Query] in which it was raised
+    # @yieldreturn [Boolean] whether all of it will be executed again, so that nobody needs to handle it
+    def initialize(&met)
+      @met = met
     end
 
     alias inspect to_s
@@ -35,19 +39,17 @@ module Pipeloader
       Thread.current[KEY] = outer
     end
 
-    def written = @written = true
-    def written? = @written || false
-
-    # @param query [GraphQL::Query, nil] in which +error+ was raised
-    # @return [Boolean] whether it is to leave the execution, past the application's handlers
-    def let_out?(error, query)
-      return false unless Bugs === error
-
-      @failed ||= query
-      @repeated.call(error)
+    def looking
+      outer, @looking = @looking, true
+      yield
+    ensure
+      @looking = outer
     end
 
-    # @return [GraphQL::Query, nil] in which a bug was met; nil if that isn't known
-    attr_reader :failed
+    def written = @written ||= !@looking
+    def written? = @written || false
+
+    # @return [Boolean] whether +error+ is to leave the execution, past the application's handlers
+    def let_out?(error, query) = Bugs === error && @met.call(error, query)
   end
 end

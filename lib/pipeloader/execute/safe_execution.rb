@@ -24,10 +24,10 @@ module Pipeloader
         breaks || sample ? new(schema, queries, context).execute(sample, &) : yield(queries, context)
       end
 
-      # Yields as inside Pipeloader.disabled; the order of fields is what it is without Pipeloader.
+      # Yields as inside Pipeloader.disabled. Fields are resolved in the order that they have without it, on no fiber of ours.
       def plainly(schema, queries, context)
         context[:dataloader] ||= PlainLoader.for(schema)
-        Pipeloader.disabled { yield(queries, context) }
+        Switch.decided(off: true) { ResolverFiber.as(nil) { yield(queries, context) } }
       end
     end
 
@@ -37,7 +37,7 @@ module Pipeloader
       @context = context
       @breaks = schema.pipeloader_options[:breaker]
       @given = Given.of(queries, context)
-      @attempt = Attempt.new { repeatable? }
+      @attempt = Attempt.new { |error, query| met(error, query) }
     end
 
     alias inspect to_s
@@ -51,24 +51,33 @@ module Pipeloader
       raise unless @breaks
 
       again = repeatable?
-      break_for(e)
+      open_breaker(e, @schema, @queries) unless @met
       again ? repeat(&) : raise
     end
 
     private
 
+    # As the query is known in which it was raised, others of the multiplex have no part in it.
+    def met(error, query)
+      return false unless @breaks
+
+      @met = true
+      open_breaker(error, query.schema, [query])
+      repeatable?
+    end
+
     # True if it can be executed again, and without Pipeloader: nothing was written, and neither settings nor a snapshot is lost.
-    def harmless? = plain? && !@given.nil? && !@attempt.written?
+    def harmless? = plain?(@schema) && !@given.nil? && !@attempt.written?
 
-    def plain? = @schema.pipeloader_options.values_at(:settings, :snapshot).none?
+    def plain?(schema) = schema.pipeloader_options.values_at(:settings, :snapshot).none?
 
-    def repeatable? = @breaks && harmless? && @given.queries?
+    def repeatable? = harmless? && @given.queries?
 
     def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
 
-    def break_for(error)
+    def open_breaker(error, schema, queries)
       reason = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"
-      [*(@attempt.failed || @queries)].each { |query| Pipeloader.breaker.open!(@schema, query, reason, plain: plain?) }
+      queries.each { |query| Pipeloader.breaker.open!(schema, query, reason, plain: plain?(schema)) }
     end
   end
 end
