@@ -40,7 +40,7 @@ module Pipeloader
     #   Hash{String => String, Numeric, Time, nil}, see docs/network.md
     # @param snapshot [Boolean] whether all that a query reads from a PostgreSQL database is one snapshot: read in one read-only
     #   transaction; see docs/network.md
-    # @param breaker [Boolean] whether an operation in which Pipeloader has a bug is executed without it from then on, see docs/proof.md
+    # @param breaker [Boolean] whether an operation in which Pipeloader has a bug goes on without it, see docs/proof.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,
@@ -124,7 +124,7 @@ module Pipeloader
     #     Pipeloader.breaker.reset
     #
     #: () -> Breaker
-    attr_reader :breaker
+    def breaker = Breaker.of_process
 
     # Which part of all executions of queries is proved: executed without Pipeloader, too, and compared. See docs/proof.md.
     #
@@ -319,7 +319,6 @@ end
 require "pipeloader/version"
 require "pipeloader/base"
 
-Pipeloader.instance_variable_set(:@breaker, Pipeloader::Breaker.new)
 Pipeloader::Switch.start(ENV.fetch("PIPELOADER", nil))
 
 # Before anything rests on the hosts.

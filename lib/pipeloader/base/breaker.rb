@@ -19,6 +19,11 @@ module Pipeloader
     # where the schema has `settings:` or `snapshot:`, which it would go without.
     Opened = Struct.new(:schema, :operation, :document, :reason, :at, :plain, keyword_init: true)
 
+    class << self
+      # The one that there is.
+      attr_reader :of_process
+    end
+
     def initialize
       @lock = Mutex.new
       @opened = {}.freeze # {[object id of the schema, hash of the text, name] => Opened}
@@ -106,5 +111,7 @@ module Pipeloader
     rescue GraphQL::ParseError
       nil
     end
+
+    @of_process = new
   end
 end

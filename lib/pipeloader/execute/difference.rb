@@ -4,10 +4,11 @@ module Pipeloader
   # What a proof has found: a query that is answered differently with Pipeloader and without it. Given to `on_difference` of
   # `Pipeloader.proof`, see docs/proof.md.
   #
-  # schema: its class. operation_name, document: the query's. path: ["data", "posts", 0, "title"], the first place where the answers
-  # differ, from the top; [] if one of the executions raised. plain, piped: what each has there, or its exception; nil without
+  # schema: its class. operation_name, document: the query's. path: ["data", "posts", 0, "title"], the first place, from the top,
+  # where the answers differ; [] if one of the executions raised. plain, piped: what each has there, or its exception; nil without
   # `values: true`. plain_sql, piped_sql: what each has sent, without binds
-  Difference = Struct.new(:schema, :operation_name, :document, :path, :plain, :piped, :plain_sql, :piped_sql, keyword_init: true) do
+  Difference = Struct.new(:schema, :operation_name, :document, :path, :plain, :piped, :plain_sql, :piped_sql,
+                          keyword_init: true) do
     class << self
       # @return [Array<String, Integer>, nil] where two answers differ first; nil where they don't
       def path(plain, piped, path = [])

@@ -2,8 +2,8 @@
 
 module Pipeloader
   # Executes again what Pipeloader has answered, without Pipeloader, and compares both answers byte for byte. As others may have
-  # written meanwhile, what differs is executed three times more: without Pipeloader, with it, without it. It counts if the answers
-  # without it are the same, and the one in between isn't.
+  # written meanwhile, what differs is executed three times more: without Pipeloader, with it, without it. It counts if the two
+  # answers without it are the same, and the one in between isn't.
   #
   # Limits: see Given. All of it happens in the thread of the request.
   class DoubleCheck

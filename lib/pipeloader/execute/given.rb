@@ -5,8 +5,8 @@ module Pipeloader
   #
   # Limits: a context's Hash is copied, and not the objects in it.
   class Given
-    TEXT = :@query_string
-    private_constant :TEXT
+    LIMITS = %i[max_depth max_complexity].freeze
+    private_constant :LIMITS
 
     # @param queries [Array<Hash, GraphQL::Query>] as GraphQL::Schema.multiplex takes them
     # @param context [Hash, GraphQL::Query::Context] of the multiplex; the latter for GraphQL::Query#result
@@ -71,11 +71,11 @@ module Pipeloader
 
     # As its maker would.
     def made_anew(query, context)
-      text = query.instance_variable_get(TEXT)
-      given = %i[max_depth max_complexity].to_h { |name| [name, query.instance_variable_get(:"@#{name}")] }
+      text = query.instance_variable_get(:@query_string)
+      given = LIMITS.to_h { |name| [name, query.instance_variable_get(:"@#{name}")] }
       query.class.new(query.schema, text, document: (query.document unless text), context: context, validate: query.validate,
                                           variables: query.provided_variables, operation_name: query.operation_name,
-                                          root_value: query.root_value, **given)
+                                          root_value: query.root_value, static_validator: query.static_validator, **given)
     end
 
     def adopted(query, result)

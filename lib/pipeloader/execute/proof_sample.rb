@@ -4,7 +4,8 @@ module Pipeloader
   # Which executions are proved, and who hears of what differs: as `Pipeloader.proof` says. See DoubleCheck, and docs/proof.md.
   class ProofSample
     NAMES = %i[sample on_difference values].freeze
-    ALLOWED = "proof must be nil, or { sample: a part of all executions from 0 to 1, on_difference: callable, values: true or false }"
+    ALLOWED = "proof must be nil, or { sample: a part of all executions from 0 to 1, on_difference: callable, " \
+              "values: true or false }"
     private_constant :NAMES, :ALLOWED
 
     @random = Random.new # as an application may count on the sequence of its own

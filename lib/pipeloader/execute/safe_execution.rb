@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Executes queries with Pipeloader, and so that a bug in it ends as a line in the log. Where Pipeloader raises one, and nothing was
-  # written, graphql-ruby executes the queries once more by itself; from then on the Breaker keeps their operations from Pipeloader.
-  # A part of all executions is proved, see ProofSample.
+  # Executes queries with Pipeloader, and so that a bug in it ends as a line in the log. Where Pipeloader raises one, and nothing
+  # was written, graphql-ruby executes the queries once more by itself; from then on the Breaker keeps their operations from
+  # Pipeloader. A part of all executions is proved, see ProofSample.
   class SafeExecution
     class << self
       # Yields to execute +queries+, or others in their place.

@@ -16,10 +16,15 @@ module Pipeloader
         fiber.without_parking { super }
       end
 
-      private
-
+      # ActiveRecord 7.2 and 8.0
       def mark_transaction_written_if_write(sql)
         Attempt.written if Attempt.current && write_query?(sql)
+        super
+      end
+
+      # ActiveRecord 8.1
+      def mark_transaction_written(...)
+        Attempt.written
         super
       end
     end
