@@ -2,6 +2,7 @@
 
 require_relative "../support/answers"
 require_relative "../support/faults"
+require "open3"
 require "stringio"
 
 # A bug in Pipeloader is a line in the log: what it keeps from being answered, graphql-ruby answers by itself, and from then on all of
@@ -18,6 +19,7 @@ class BreakerTest < AnswerTest
     field :updates, Integer
     field :locks, String
     field :begins, String
+    field :blank, Integer
     field :mine, String
     field :inner, String
 
@@ -27,6 +29,7 @@ class BreakerTest < AnswerTest
     def updates = ::Comment.where(body: "none").update_all(score: 1)
     def locks = ::Post.connection.select_value("SELECT pg_try_advisory_xact_lock(1)").to_s
     def begins = ::Post.transaction { ::Post.first.title }
+    def blank = ::Post.transaction { asked }
     def mine = raise(NoMethodError, "mine")
     def inner = context.schema.execute(QUERY).to_h.dig("data", "posts").size.to_s
   end
@@ -115,6 +118,44 @@ class BreakerTest < AnswerTest
       assert_equal 1, sent.count { |payload| payload[:sql].match?(sql) }
     end
     assert_equal [[true], 1], [breaker.open.map(&:plain), warnings.size]
+  end
+
+  # A callback may wait for its end.
+  def test_a_query_with_a_transaction_in_which_nothing_is_done
+    assert_raises(NoMethodError) { Faults.raising(:over) { schema.execute("{ blank }") } }
+    assert_equal 1, breaker.open.size
+  end
+
+  SQLITE = <<~RUBY
+    require "active_record"
+    require "pipeloader"
+    require #{File.expand_path("../support/faults", __dir__).inspect}
+    ActiveRecord::Base.establish_connection(adapter: "sqlite3", database: ":memory:")
+    ActiveRecord::Schema.verbose = false
+    ActiveRecord::Schema.define { create_table(:authors) { |t| t.integer :likes, default: 0 } }
+    class Author < ActiveRecord::Base; end
+    Author.create!
+    class Query < GraphQL::Schema::Object
+      field :reads, Integer
+      field :updates, Integer
+      field :begins, Integer
+      def reads = Author.sum(:likes)
+      def updates = Author.update_all("likes = likes + 1")
+      def begins = Author.transaction { Author.count }
+    end
+    App = Class.new(GraphQL::Schema) { query(Query); use Pipeloader }
+    ActiveSupport::LogSubscriber.logger = Logger.new(nil)
+    outcomes = %w[reads updates begins].map do |field|
+      Faults.raising(:over) { App.execute("{ \#{field} }").to_h }
+    rescue NoMethodError
+      "raised"
+    end
+    print [*outcomes, Author.sum(:likes)].to_json
+  RUBY
+
+  def test_sqlite
+    output, errors, = Open3.capture3(RbConfig.ruby, "-W", "-I", File.expand_path("../../lib", __dir__), "-e", SQLITE)
+    assert_equal [{ "data" => { "reads" => 0 } }, "raised", "raised", 1], (JSON.parse(output) unless output.empty?), errors
   end
 
   # The application's own handler gets the error where the query isn't executed again.
