@@ -31,6 +31,7 @@ module Pipeloader
 
       # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
       def transaction(...)
+        Attempt.written
         return super unless (fiber = ResolverFiber.current)
 
         fiber.response.meet(self)
