@@ -341,6 +341,9 @@ class BreakerTest < AnswerTest
     schema = schema()
     assert_raises(NoMethodError) { Faults.raising(:over) { schema.execute(QUERY, context: { dataloader: schema.dataloader_class.new }) } }
     assert_equal plain.execute(QUERY).to_h, schema.execute(QUERY, context: { dataloader: schema.dataloader_class.new }).to_h
+    breaker.reset
+    loader = schema.dataloader_class.new
+    assert_raises(NoMethodError) { Faults.raising(:over) { schema.multiplex([{ query: QUERY }], context: { dataloader: loader }) } }
   end
 
   # -- the list
