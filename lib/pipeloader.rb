@@ -40,10 +40,11 @@ module Pipeloader
     #   Hash{String => String, Numeric, Time, nil}, see docs/network.md
     # @param snapshot [Boolean] whether all that a query reads from a PostgreSQL database is one snapshot: read in one read-only
     #   transaction; see docs/network.md
+    # @param breaker [Boolean] whether an operation in which Pipeloader has a bug goes on without it, see docs/proof.md
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,
-    #    ?settings: untyped, ?snapshot: bool) -> void
+    #    ?settings: untyped, ?snapshot: bool, ?breaker: bool) -> void
     def use(schema, **options)
       Options.check(options)
       Lanes.of(options[:lanes])
@@ -78,11 +79,12 @@ module Pipeloader
 
     # An application's settings, as `config.pipeloader` has them.
     def configure(**settings) # :nodoc:
-      rest = settings.except(:enabled, :log)
-      Options.check(rest, :enabled, :log)
+      rest = settings.except(:enabled, :log, :proof)
+      Options.check(rest, :enabled, :log, :proof)
       self.defaults = rest if rest.any?
       self.enabled = settings[:enabled] if settings.key?(:enabled)
       self.log = settings[:log] if settings.key?(:log)
+      self.proof = settings[:proof] if settings.key?(:proof)
     end
 
     # What is executed with Pipeloader: true, all; false, nothing; 0.05, each execution by this chance; or a callable, which is
@@ -114,6 +116,27 @@ module Pipeloader
     def log=(mode)
       LogSubscriber.mode = mode
       Patches.install_log_lines unless mode == :reads
+    end
+
+    # Operations that are executed without Pipeloader in this process, because it has a bug there; see docs/proof.md.
+    #
+    #     Pipeloader.breaker.open.each { |it| puts "#{it.schema} #{it.operation}: #{it.reason}" }
+    #     Pipeloader.breaker.reset
+    #
+    #: () -> Breaker
+    def breaker = Breaker.of_process
+
+    # Which part of all executions of queries is proved: executed without Pipeloader, too, and compared. See docs/proof.md.
+    #
+    #: () -> Hash[Symbol, untyped]?
+    def proof = ProofSample.given
+
+    # @param given [Hash, nil] { sample: 0.001, on_difference: ->(difference) { … }, values: false }
+    # @raise [ArgumentError]
+    #
+    #: (Hash[Symbol, untyped]?) -> void
+    def proof=(given)
+      ProofSample.given = given
     end
 
     # True if schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
@@ -264,8 +287,24 @@ module Pipeloader
       @pipeloader_columns_checked = true
     end
 
-    def multiplex(queries, context: {}, **)
-      Switch.around(queries) { Multiplex.around(self) { Trial.around(self, queries, context) { super } } }
+    def multiplex(queries, context: {}, **options)
+      pipeloader_around(queries, context) { |given, its| super(given, context: its, **options) }
+    end
+
+    # Yields to execute +queries+, or others in their place: with Pipeloader or without it.
+    def pipeloader_around(queries, context)
+      Switch.around(queries) do
+        Multiplex.around(self) do
+          SafeExecution.around(self, queries, context) { |given, its| Trial.around(self, given, its) { yield(given, its) } }
+        end
+      end
+    end
+
+    # A bug of Pipeloader's isn't the application's to handle, where the query is about to be executed without it.
+    def handle_or_reraise(context, error, **)
+      raise error if Attempt.current&.let_out?(error, context.query)
+
+      super
     end
 
     def dataloader_class

@@ -172,7 +172,7 @@ module Fuzz
 
     def plain_schema = @plain_schema ||= make
 
-    def piped(check) = @schemas[check.options] ||= make { use Pipeloader, **check.options }
+    def piped(check) = @schemas[check.options] ||= make { use Pipeloader, breaker: false, **check.options }
 
     def make(&block)
       setup, engine = @setup, @engine

@@ -64,7 +64,7 @@ PLAIN, PIPED = [false, true].map do |piped|
     query Types::Query
     mutation Types::Mutation
     rescue_from(ActiveRecord::StatementInvalid) { |error| raise GraphQL::ExecutionError, error.message }
-    use Pipeloader, field_exact: true if piped
+    use Pipeloader, field_exact: true, breaker: false if piped
   end
 end
 

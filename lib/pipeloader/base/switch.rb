@@ -120,9 +120,8 @@ module Pipeloader
         return if @told[error.class]
 
         @told[error.class] = true
-        text = "Pipeloader: `enabled` (#{callable.place}) has failed, which counts as off and is logged once: " \
-               "#{error.class}: #{error.message} (#{error.backtrace&.first})"
-        (logger = ActiveSupport::LogSubscriber.logger) ? logger.warn(text) : warn(text)
+        Notice.warn("`enabled` (#{callable.place}) has failed, which counts as off and is logged once: " \
+                    "#{error.class}: #{error.message} (#{error.backtrace&.first})")
       end
     end
   end

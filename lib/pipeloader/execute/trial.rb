@@ -131,7 +131,7 @@ module Pipeloader
 
     # What fails here may not fail with Pipeloader, which is faster maybe.
     def without(schema, context)
-      context[:dataloader] = plain_loader(schema)
+      context[:dataloader] = PlainLoader.for(schema)
       outer, Thread.current[READS] = Thread.current[READS], count = Count.new(0)
       began = now
       results = yield
@@ -153,10 +153,6 @@ module Pipeloader
       more = @reads.zero? || @seconds ? 0 : reads - @reads
       @reads = [@reads, reads].max if @seconds
       more
-    end
-
-    def plain_loader(schema)
-      null?(schema) ? PlainLoader.new { schema.pipeloader_sourced = true } : schema.dataloader_class.pipeloader_base.new
     end
 
     # True if the schema has no dataloader of its own.

@@ -7,6 +7,13 @@ module Pipeloader
     WITH, CLEAR = %i[with clear_cache].map { |name| GraphQL::Dataloader.instance_method(name) }
     private_constant :WITH, :CLEAR
 
+    # @param schema [Class] with Pipeloader
+    # @return [GraphQL::Dataloader] by which it is executed without
+    def self.for(schema)
+      base = schema.dataloader_class.pipeloader_base
+      base <= GraphQL::Dataloader::NullDataloader ? new { schema.pipeloader_sourced = true } : base.new
+    end
+
     alias inspect to_s
 
     # @yield where a source is asked

@@ -76,6 +76,7 @@ module Pipeloader
       @thread = Thread.current
       queries = Response.queries
       @measured = Measured.begin(queries)
+      @attempt = Attempt.current
       @settings = QuerySettings.of(queries)
       @outer = Response.of_thread
       @read_transactions = @outer&.read_transactions || ReadTransactions.of(Response.multiplex)
@@ -203,6 +204,12 @@ module Pipeloader
 
     # Somebody may have written: what has been read ahead is what was there before.
     def outdate = @read_ahead&.outdate
+
+    # As #outdate, and it was done through the response's connection.
+    def written
+      @attempt&.written
+      outdate
+    end
 
     # Yields the pool's connection for +fiber+ to use.
     def holding(pool, fiber, &block)

@@ -7,10 +7,14 @@ module Pipeloader
     # Why no public seam does it:: `GraphQL::Query#result` and `#run_partials` don't pass the schema.
     # Falls through when:: the schema doesn't use Pipeloader; or this is another Ractor.
     module Executions
-      def run_all(schema, queries, **)
+      def run_all(schema, queries, context: {}, **options)
         return super unless schema.respond_to?(:pipeloader_options) && Pipeloader.main_ractor?
 
-        Switch.around(queries) { Summary.tell(super) }
+        Switch.around(queries) do
+          SafeExecution.around(schema, queries, context) do |given, its|
+            Summary.tell(super(schema, given, context: its, **options))
+          end
+        end
       end
     end
   end

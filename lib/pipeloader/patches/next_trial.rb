@@ -8,10 +8,10 @@ module Pipeloader
     #   after it. See Schema#multiplex.
     # Falls through when:: the schema doesn't use Pipeloader; or its operation isn't known as yet, or is executed with Pipeloader.
     module NextTrial
-      def multiplex_next(queries, context: {}, **)
+      def multiplex_next(queries, context: {}, **options)
         return super unless respond_to?(:pipeloader_options)
 
-        Switch.around(queries) { Multiplex.around(self) { Trial.around(self, queries, context) { super } } }
+        pipeloader_around(queries, context) { |given, its| super(given, context: its, **options) }
       end
     end
   end

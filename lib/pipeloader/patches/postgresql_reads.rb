@@ -57,7 +57,7 @@ module Pipeloader
         end
 
         read = pipeloader_read(sql, name, binds, params, preparable, allow_retry, locked)
-        fiber.park_no_more if !read.pure? && SQLText.sets_by_function?(sql)
+        pipeloader_call(sql, fiber) unless read.pure?
         LoneRead.answer(read, fiber) do
           # ActiveRecord keeps a locking read out of the query cache by looking at its Arel.
           super(locked ? arel : sql, name, locked ? [] : binds, preparable: preparable, allow_retry: allow_retry)
@@ -131,7 +131,7 @@ module Pipeloader
               allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
             )
           ensure
-            @pipeloader_session&.response&.outdate unless own
+            pipeloader_written unless own
           end
         end
       end
@@ -155,6 +155,18 @@ module Pipeloader
       def pipeloader_ready(allow_retry:) = pipeloader_session.sending { with_raw_connection(allow_retry: allow_retry) { nil } }
 
       private
+
+      # Something was sent that may write.
+      def pipeloader_written
+        Attempt.written
+        @pipeloader_session&.response&.written
+      end
+
+      # Functions may write, lock, or set something.
+      def pipeloader_call(sql, fiber)
+        Attempt.written
+        fiber.park_no_more if SQLText.sets_by_function?(sql)
+      end
 
       def pipeloader_distrust_if_broken
         @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK

@@ -31,6 +31,7 @@ module Pipeloader
 
       # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
       def transaction(...)
+        Attempt.written
         return super unless (fiber = ResolverFiber.current)
 
         fiber.response.meet(self)
@@ -42,6 +43,7 @@ module Pipeloader
       def rollback_transaction(...) = Pipeloader.without_parking { super }
 
       def begin_transaction(...)
+        Attempt.written
         pipeloader_catch_up(ResolverFiber.current)
         super
       end
@@ -72,9 +74,9 @@ module Pipeloader
       end
 
       # `query_value`, `query_values`
-      def query(sql, ...)
+      def query(sql, name = nil, **)
         pipeloader_stay_if_set(sql)
-        super
+        name == "SCHEMA" ? Attempt.looking { super } : super
       end
 
       # By these, and by #column_definitions, a model looks at its table when it is first used.
@@ -124,7 +126,7 @@ module Pipeloader
       # no such table.
       def pipeloader_look(&) = transaction_open? ? yield : pipeloader_aside(&)
 
-      def pipeloader_aside(&) = ResolverFiber.as(nil) { pipeloader_session.set_aside(&) }
+      def pipeloader_aside(&) = ResolverFiber.as(nil) { pipeloader_session.set_aside { Attempt.looking(&) } }
 
       # A read that has its answer needs no name any more, if that was evicted since, or is another connection's (Lane); in a
       # transaction that has failed, or without a connection, it can get none. ActiveRecord's event wants one.

@@ -9,10 +9,23 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's; otherwise, too, every read and write is ActiveRecord's own.
     module SQLite3Adapter
       def transaction(...)
+        Attempt.written
         return super unless (fiber = ResolverFiber.current)
 
         fiber.response.meet(self)
         fiber.without_parking { super }
+      end
+
+      # ActiveRecord 7.2 and 8.0
+      def mark_transaction_written_if_write(sql)
+        Attempt.written if Attempt.current && write_query?(sql)
+        super
+      end
+
+      # ActiveRecord 8.1
+      def mark_transaction_written(...)
+        Attempt.written
+        super
       end
     end
   end

@@ -66,7 +66,7 @@ module PumaApp
 
   class Piped < GraphQL::Schema
     query(QueryType)
-    use Pipeloader
+    use Pipeloader, breaker: false
   end
 
   BOOT = SecureRandom.hex

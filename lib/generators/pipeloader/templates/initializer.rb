@@ -12,6 +12,13 @@ Rails.application.configure do
   # development; :reads, ActiveRecord's line for each read.
   # config.pipeloader.log = :reads
 
+  # Operations in which Pipeloader has a bug are executed without it from then on.
+  # config.pipeloader.breaker = true
+
+  # A part of all queries is executed without Pipeloader, too, and compared:
+  # { sample: 0.001, on_difference: ->(difference) { Rails.error.report(RuntimeError.new(difference.to_s)) } }.
+  # config.pipeloader.proof = nil
+
   # Reads of one SQL text become one statement.
   # config.pipeloader.coalesce = true
 

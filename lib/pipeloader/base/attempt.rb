@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # The execution that is going on: the outermost one, with all that its resolvers execute. Knows whether it has written, so that
+  # nothing is written twice.
+  #
+  # Limits: what is written to PostgreSQL on a thread of the resolver's own is only seen if the connection is the response's, and
+  # what goes anywhere else (HTTP, Redis, a queue) isn't seen at all.
+  class Attempt
+    # Of a fiber, and those of its dataloader.
+    KEY = :pipeloader_attempt
+    private_constant :KEY
+
+    class << self
+      #: () -> Attempt?
+      def current = Thread.current[KEY]
+
+      # A statement that may write is about to go, or one that takes a lock, or BEGIN.
+      def written = Thread.current[KEY]&.written
+
+      # Yields to set a connection up, or to look at the schema of the database: that writes nothing.
+      def looking(&) = (attempt = current) ? attempt.looking(&) : yield
+    end
+
+    # @yieldparam error [Exception] of Bugs, that the application is about to handle
+    # @yieldparam query [GraphQL::Query] in which it was raised
+    # @yieldreturn [Boolean] whether all of it will be executed again, so that nobody needs to handle it
+    def initialize(&met)
+      @met = met
+    end
+
+    alias inspect to_s
+
+    # Yields while it goes on.
+    def around
+      outer, Thread.current[KEY] = Thread.current[KEY], self
+      yield
+    ensure
+      Thread.current[KEY] = outer
+    end
+
+    def looking
+      outer, @looking = @looking, true
+      yield
+    ensure
+      @looking = outer
+    end
+
+    def written = @written ||= !@looking
+    def written? = @written || false
+
+    # @return [Boolean] whether +error+ is to leave the execution, past the application's handlers
+    def let_out?(error, query) = Bugs === error && @met.call(error, query)
+  end
+end

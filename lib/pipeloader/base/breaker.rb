@@ -1,0 +1,117 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Keeps the operations that Pipeloader has answered otherwise than graphql-ruby does, or in which it has raised an error of its
+  # own: in this process they are executed without it from then on. See docs/proof.md.
+  #
+  #     Pipeloader.breaker.open    # => [#<struct schema="AppSchema", operation="Posts", reason="NoMethodError: …", at=…>]
+  #     Pipeloader.breaker.reset
+  #
+  # An operation is known by its schema, the text of its document, and its name where the document has several.
+  class Breaker
+    # How many are kept; the oldest goes first.
+    LIMIT = 1_000
+    # Characters that are kept of a document.
+    SHOWN = 2_000
+    private_constant :SHOWN
+
+    # operation: its name. document: its text, as far as that is kept. plain: whether it is executed without Pipeloader; false
+    # where the schema has `settings:` or `snapshot:`, which it would go without.
+    Opened = Struct.new(:schema, :operation, :document, :reason, :at, :plain, keyword_init: true)
+
+    class << self
+      # The one that there is.
+      attr_reader :of_process
+    end
+
+    def initialize
+      @lock = Mutex.new
+      @opened = {}.freeze # {[object id of the schema, hash of the text, name] => Opened}
+    end
+
+    # @return [Array<Opened>] the oldest first
+    #
+    #: () -> Array[Opened]
+    def open = @opened.values.uniq(&:__id__)
+
+    # Executes all with Pipeloader again.
+    #
+    #: () -> void
+    def reset
+      @lock.synchronize { @opened = {}.freeze }
+      nil
+    end
+
+    # True if one of the queries is of an operation that is executed without Pipeloader.
+    #
+    # @param queries [Array<Hash, GraphQL::Query>] as GraphQL::Schema.multiplex takes them
+    def stops?(schema, queries) = !@opened.empty? && queries.any? { |query| @opened[key(schema, whole(query))]&.plain }
+
+    # From now on its operation is executed without Pipeloader. What it is already, isn't said again.
+    #
+    # @param query [Hash, GraphQL::Query]
+    def open!(schema, query, reason, plain: true)
+      query = whole(query)
+      keys = keys(schema, query) or return
+      opened = Opened.new(schema: schema.name || schema.to_s, operation: keys.last.last, document: text(query)[0, SHOWN],
+                          reason: reason, at: Time.now, plain: plain).freeze
+      tell(opened) if add(keys, opened)
+    end
+
+    private
+
+    # @return [Boolean] whether it is new
+    def add(keys, opened)
+      @lock.synchronize do
+        next false if keys.all? { |key| @opened.key?(key) }
+
+        others = @opened.dup
+        others.shift while others.size + keys.size > LIMIT
+        @opened = others.merge(keys.to_h { |key| [key, opened] }).freeze
+        true
+      end
+    end
+
+    def tell(opened)
+      outcome = opened.plain ? "is executed without Pipeloader from now on, in this process" : "goes on with Pipeloader"
+      Notice.warn("#{[opened.schema, opened.operation].compact.join(" ")}: #{opened.reason}. The operation #{outcome}: " \
+                  "#{opened.document.squish[0, 200]}")
+    end
+
+    # A GraphQL::Query::Partial's operation is its query's.
+    def whole(query) = query.is_a?(Hash) || query.is_a?(GraphQL::Query) ? query : query.query
+
+    # @return [Array, nil] nil where there is no document
+    def key(schema, query, name = name(query))
+      text = text(query)
+      [schema.__id__, text.hash, name] if text
+    end
+
+    # @return [Array<Array>, nil] of its operation; of the only one of a document, also without its name
+    def keys(schema, query) = (names(query)&.map { |name| key(schema, query, name) } if text(query))
+
+    def name(query) = query.is_a?(Hash) ? query[:operation_name] : query.operation_name
+
+    # @return [String, nil] of the document. One that was given without a text keeps no text: see Operation.
+    def text(query)
+      if query.is_a?(Hash)
+        query[:query] || (print(query[:document]) if query[:document])
+      else
+        query.instance_variable_get(:@query_string) || (print(query.document) if query.document)
+      end
+    end
+
+    def print(document) = GraphQL::Language::Printer.new.print(document)
+
+    def names(query)
+      name = name(query)
+      document = query.is_a?(Hash) ? query[:document] || GraphQL.parse(query[:query]) : query.document
+      operations = document.definitions.grep(GraphQL::Language::Nodes::OperationDefinition)
+      operations.one? ? [nil, operations.first.name].uniq : [name]
+    rescue GraphQL::ParseError
+      nil
+    end
+
+    @of_process = new
+  end
+end

@@ -1,0 +1,106 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Executes again what Pipeloader has answered, without Pipeloader, and compares both answers byte for byte. As others may have
+  # written meanwhile, what differs is executed three times more: without Pipeloader, with it, without it. It counts if the two
+  # answers without it are the same, and the one in between isn't.
+  #
+  # Limits: see Given. All of it happens in the thread of the request.
+  class DoubleCheck
+    NULL = GraphQL::Dataloader::NullDataloader
+    EVENTS = /\A(?:#{Regexp.escape(Burst::EVENT)}|sql\.active_record)\z/
+    private_constant :NULL, :EVENTS
+
+    # results: of all queries. texts: their JSON. error: raised instead. sql: what was sent
+    Answer = Struct.new(:results, :texts, :error, :sql) do
+      def ==(other) = [texts, error.class, error&.message] == [other.texts, other.error.class, other.error&.message]
+    end
+    private_constant :Answer
+
+    # @param given [Given] what was executed
+    # @param results [Array<GraphQL::Query::Result>] what Pipeloader has answered
+    # @yield as SafeExecution.around
+    def initialize(schema, given, results, &execution)
+      @schema = schema
+      @given = given
+      @results = results
+      @execution = execution
+    end
+
+    # @param values [Boolean] whether they are to say what is answered
+    # @return [Array<Array(GraphQL::Query, Difference)>] of the queries that Pipeloader answers differently
+    def differences(values)
+      return [] if !possible? || same?
+
+      before, piped, after = [true, false, true].map { |without| answer { execute(without) } }
+      before == after && piped != after ? found(after, piped, values) : []
+    end
+
+    private
+
+    # Not where sources work by Pipeloader alone; nor where somebody else's execution goes on around it.
+    def possible?
+      return false if ResolverFiber.current || (@schema.pipeloader_sourced && @schema.dataloader_class.pipeloader_base <= NULL)
+
+      @results.any? && @results.all? { |result| GraphQL::Query::Result === result && answered?(result.query) }
+    end
+
+    # True if Pipeloader has answered it.
+    def answered?(query)
+      return false unless query.is_a?(GraphQL::Query) && query.query? && query.valid?
+
+      query.context.namespace?(:pipeloader) && !query.context.namespace(:pipeloader)[:rests]
+    end
+
+    def same?
+      outcome = Outcome.of { execute(true) }
+      outcome.error.nil? && texts(outcome.returned) == texts(@results)
+    end
+
+    # @return [Array<GraphQL::Query::Result>] with nothing from the query cache
+    def execute(without)
+      ActiveRecord::Base.connection_handler.each_connection_pool(&:clear_query_cache)
+      return SafeExecution.plainly(@schema, *@given.copied, &@execution) if without
+
+      Attempt.new { false }.around { @execution.call(*@given.copied) }
+    end
+
+    def answer(&)
+      sql = []
+      outcome = Outcome.of { hearing(sql, &) }
+      Answer.new(outcome.returned, (texts(outcome.returned) if outcome.returned), outcome.error, sql)
+    end
+
+    def texts(results) = results.map { |result| JSON.generate(result.to_h) }
+
+    # Yields while all that this thread sends is added to +sql+.
+    def hearing(sql, &)
+      thread = Thread.current
+      heard = ->(name, *, payload) { sql.concat(sent(name, payload)) if Thread.current.equal?(thread) }
+      ActiveSupport::Notifications.subscribed(heard, EVENTS, &)
+    end
+
+    def sent(name, payload)
+      return payload[:reads].map(&:sql) if name == Burst::EVENT
+
+      payload[:cached] || payload.key?(:pipeloader) || payload[:name] == "SCHEMA" ? [] : [payload[:sql]]
+    end
+
+    def found(plain, piped, values)
+      @results.each_index.filter_map do |index|
+        query = @results[index].query
+        path = path(plain, piped, index) or next
+        shown = values ? [plain, piped].map { |answer| shown(answer, index, path) } : []
+        [query, Difference.new(schema: @schema, operation_name: query.selected_operation_name, document: query.query_string,
+                               path: path, plain: shown[0], piped: shown[1], plain_sql: plain.sql, piped_sql: piped.sql)]
+      end
+    end
+
+    # @return [Array, nil] empty where one of them has raised
+    def path(plain, piped, index)
+      plain.error || piped.error ? [] : Difference.path(plain.results[index].to_h, piped.results[index].to_h)
+    end
+
+    def shown(answer, index, path) = answer.error || Difference.at(answer.results[index].to_h, path)
+  end
+end

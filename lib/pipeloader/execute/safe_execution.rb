@@ -1,0 +1,83 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Executes queries with Pipeloader, and so that a bug in it ends as a line in the log. Where Pipeloader raises one, and nothing
+  # was written, graphql-ruby executes the queries once more by itself; from then on the Breaker keeps their operations from
+  # Pipeloader. A part of all executions is proved, see ProofSample.
+  class SafeExecution
+    class << self
+      # Yields to execute +queries+, or others in their place.
+      #
+      # @param queries [Array<Hash, GraphQL::Query>] as GraphQL::Schema.multiplex takes them
+      # @param context [Hash] of the multiplex
+      # @yieldparam queries [Array<Hash, GraphQL::Query>]
+      # @yieldparam context [Hash]
+      # @yieldreturn [Array<GraphQL::Query::Result>]
+      def around(schema, queries, context, &)
+        return yield(queries, context) if !Pipeloader.main_ractor? || Pipeloader.disabled?
+
+        breaks = schema.pipeloader_options[:breaker]
+        return plainly(schema, queries, context, &) if breaks && Pipeloader.breaker.stops?(schema, queries)
+        return yield(queries, context) if Attempt.current
+
+        sample = ProofSample.chosen
+        breaks || sample ? new(schema, queries, context).execute(sample, &) : yield(queries, context)
+      end
+
+      # Yields as inside Pipeloader.disabled. Fields are resolved in the order that they have without it, on no fiber of ours.
+      def plainly(schema, queries, context)
+        context[:dataloader] ||= PlainLoader.for(schema)
+        Switch.decided(off: true) { ResolverFiber.as(nil) { yield(queries, context) } }
+      end
+    end
+
+    def initialize(schema, queries, context)
+      @schema = schema
+      @queries = queries
+      @context = context
+      @breaks = schema.pipeloader_options[:breaker]
+      @given = Given.of(queries, context)
+      @attempt = Attempt.new { |error, query| met(error, query) }
+    end
+
+    alias inspect to_s
+
+    # @param sample [ProofSample, nil]
+    def execute(sample, &)
+      results = @attempt.around { yield(@queries, @context) }
+      sample.take(DoubleCheck.new(@schema, @given, results, &), @breaks) if sample && harmless?
+      results
+    rescue Bugs => e
+      raise unless @breaks
+
+      again = repeatable?
+      open_breaker(e, @schema, @queries) unless @met
+      again ? repeat(&) : raise
+    end
+
+    private
+
+    # As the query is known in which it was raised, others of the multiplex have no part in it.
+    def met(error, query)
+      return false unless @breaks
+
+      @met = true
+      open_breaker(error, query.schema, [query])
+      repeatable?
+    end
+
+    # True if it can be executed again, and without Pipeloader: nothing was written, and neither settings nor a snapshot is lost.
+    def harmless? = plain?(@schema) && !@given.nil? && !@attempt.written?
+
+    def plain?(schema) = schema.pipeloader_options.values_at(:settings, :snapshot).none?
+
+    def repeatable? = harmless? && @given.queries?
+
+    def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
+
+    def open_breaker(error, schema, queries)
+      reason = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"
+      queries.each { |query| Pipeloader.breaker.open!(schema, query, reason, plain: plain?(schema)) }
+    end
+  end
+end
