@@ -2,7 +2,7 @@
 
 # The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, what
 # schemas and the application may set, and what is known of the field that is running, of open transactions, of who waits for
-# whom outside, and of who measures.
+# whom outside, of who measures, and of the figures that Rails shows.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
@@ -19,3 +19,4 @@ require "pipeloader/base/asker"
 require "pipeloader/base/transactions"
 require "pipeloader/base/waiting"
 require "pipeloader/base/measured"
+require "pipeloader/base/runtime_figures"

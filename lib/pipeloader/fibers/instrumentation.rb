@@ -59,10 +59,13 @@ module Pipeloader
     end
 
     def instrument(name, payload = {}, &block)
-      if (read = ResolverFiber.current&.delivery&.read)
-        payload[:pipeloader] = { burst: read.position, wait: read.wait }
-      end
-      @instrumenter.instrument(name, payload, &block)
+      delivery = ResolverFiber.current&.delivery
+      return @instrumenter.instrument(name, payload, &block) unless (read = delivery&.read)
+
+      payload[:pipeloader] = { burst: read.position, wait: read.wait }
+      return @instrumenter.instrument(name, payload, &block) if delivery.lone?
+
+      RuntimeFigures.counted(payload) { @instrumenter.instrument(name, payload, &block) }
     end
 
     private

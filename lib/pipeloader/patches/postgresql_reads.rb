@@ -125,7 +125,7 @@ module Pipeloader
 
           # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
           own = @pipeloader_session&.sending? || !materialize_transactions
-          pipeloader_catch_up(own ? nil : fiber) if materialize_transactions
+          pipeloader_catch_up_within_event(own ? nil : fiber) if materialize_transactions
           begin
             pipeloader_host_with_raw_connection(
               allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
@@ -155,6 +155,10 @@ module Pipeloader
       def pipeloader_ready(allow_retry:) = pipeloader_session.sending { with_raw_connection(allow_retry: allow_retry) { nil } }
 
       private
+
+      def pipeloader_catch_up_within_event(fiber)
+        fiber ? RuntimeFigures.within_event { pipeloader_catch_up(fiber) } : pipeloader_catch_up(nil)
+      end
 
       def pipeloader_distrust_if_broken
         @verified = @last_activity = nil unless @raw_connection&.status == PG::CONNECTION_OK
