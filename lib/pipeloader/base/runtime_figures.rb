@@ -12,8 +12,8 @@ module Pipeloader
     private_constant :UNCOUNTED
 
     class << self
-      # Yields to wait for the server. All of that time counts, once: what ActiveRecord has counted meanwhile (BEGIN, a connection
-      # that is made) is a part of it.
+      # Yields to wait for the server. All of that time counts, once: what ActiveRecord has counted meanwhile (a read that goes
+      # alone, BEGIN, a connection that is made) is a part of it.
       def waiting
         return yield unless (figures = current)
 
@@ -38,7 +38,7 @@ module Pipeloader
         end
       end
 
-      # @param statements [Integer] that were sent, besides those that ActiveRecord has counted
+      # @param statements [Integer] that were sent
       def count(statements)
         figures = current
         figures.queries_count += statements if figures

@@ -19,23 +19,16 @@ module Pipeloader
       def run(bursts)
         events = []
         begin
-          RuntimeFigures.waiting do
-            bursts.each { |burst| events << burst.begin_event }
-            bursts.each(&:ready) if bursts.size > 1
-            bursts.first&.run_before(bursts.drop(1), [])
-          end
+          bursts.each { |burst| events << burst.begin_event }
+          bursts.each(&:ready) if bursts.size > 1
+          bursts.first&.run_before(bursts.drop(1), [])
         ensure
-          count(bursts.first(events.size))
+          bursts.first(events.size).each(&:count)
           finish(events)
         end
       end
 
       private
-
-      def count(bursts)
-        bursts.each(&:count)
-        RuntimeFigures.count(bursts.sum(&:statements))
-      end
 
       # All of them, even if a subscriber raises. Whose read this is, gets that, as by a subscriber of sql.active_record.
       def finish(events)
@@ -111,10 +104,7 @@ module Pipeloader
       ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if @payload[:rows]
     end
 
-    def count = response.count(@payload[:reads].size, statements)
-
-    # How many it has sent.
-    def statements = @payload[:statements]
+    def count = response.count(@payload[:reads].size, @payload[:statements])
 
     # Whatever ActiveRecord has to ask of the connection first (to connect, to see whether it is there, BEGIN): while it waits
     # for that, nobody reads what another burst's server has to say, which may be what keeps this one's from us (PgBouncer).
