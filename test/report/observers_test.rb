@@ -75,24 +75,30 @@ class ObserversTest < AnswerTest
     assert_equal [seen[:plain], []], seen.values_at(:parked, :compiled)
   end
 
-  # The one that docs/observability.md has.
-  ALLOWED = %r{pipeloader/fibers/delivery}
+  # {first line => code} of the examples.
+  DOCS = File.read(File.expand_path("../../docs/observability.md", __dir__)).scan(/^```ruby\n(.*?)^```$/m).flatten.to_h { [_1.lines.first, _1] }
+
+  # @return [String] the example that begins so
+  def example(beginning) = DOCS.find { |line, _| line.start_with?(beginning) }.last
 
   # It takes what one burst has brought for what was sent one after the other.
   def test_prosopite
     seen = in_each(-> { start_prosopite }) { |execute| found_by_prosopite(&execute) }
     assert_equal [[9, 12], []], seen.values_at(:plain, :compiled)
     assert_equal 2, seen[:parked].size # one stack, that of the fiber which sends the burst, is another
-    seen = in_each(-> { start_prosopite([ALLOWED]) }) { |execute| found_by_prosopite(&execute) }
+    allowing = lambda do
+      start_prosopite
+      eval(example("Prosopite.")) # rubocop:disable Security/Eval
+    end
+    seen = in_each(allowing) { |execute| found_by_prosopite(&execute) }
     assert_equal [[9, 12], [], []], seen.values
   end
 
-  def start_prosopite(allowed = nil)
+  def start_prosopite
     require "prosopite"
     Object.const_set(:Rails, Module.new { def self.backtrace_cleaner = ActiveSupport::BacktraceCleaner.new })
     Prosopite.custom_logger = Logger.new(IO::NULL)
     Prosopite.raise = true
-    Prosopite.allow_stack_paths = allowed if allowed
     # Instead of pg_query's, which takes minutes to compile.
     Prosopite.singleton_class.prepend(Module.new { def fingerprint(query) = mysql_fingerprint(query) })
   end
@@ -103,6 +109,35 @@ class ObserversTest < AnswerTest
     []
   rescue Prosopite::NPlusOneQueriesError => e
     e.message.split("N+1 queries detected").drop(1).map { |report| report.scan(/^  SELECT /).size }.sort
+  end
+
+  # Stands in for the gem prometheus-client.
+  module Counting
+    Counter = Struct.new(:sums) do
+      def increment(by:, labels:) = sums[labels] += by
+    end
+
+    class << self
+      def counters = @counters ||= {}
+      def registry = self
+      def counter(name, docstring:, labels:) = (counters[name] = Counter.new(Hash.new(0)) if docstring && labels)
+    end
+  end
+
+  def test_examples_of_counters
+    seen = in_process do
+      Object.const_set(:Prometheus, Module.new { const_set(:Client, Counting) })
+      eval(example("registry = ")) # rubocop:disable Security/Eval
+      Object.const_set(:Rails, Module.new { def self.logger = @logger ||= Logger.new(@lines = StringIO.new).tap { |it| it.define_singleton_method(:text) { @logdev.dev.string } } })
+      eval(example("ActiveSupport")) # rubocop:disable Security/Eval
+      counts = Schemas.parked.last.execute("query Posts #{QUERY}").context.namespace(:pipeloader)
+      [counts.values_at(:statements, :bursts), Counting.counters.transform_values { |it| it.sums.to_a }, Rails.logger.text.scan(/burst (\d): \d+ statements, [\d.]+ ms/).flatten]
+    end
+    counts, counters, logged = seen
+    label = { operation: "Posts" }
+    assert_equal [[[label, counts[0]]], [[label, counts[1]]]], counters.values_at(:pipeloader_statements_total, :pipeloader_round_trips_total)
+    assert_operator counters[:pipeloader_waited_seconds_total].dig(0, 1), :>, 0
+    assert_equal %w[1 2], logged
   end
 
   # As its Railtie subscribes, which needs Rails.
@@ -149,7 +184,7 @@ class ObserversTest < AnswerTest
       config.add_span_processor(OpenTelemetry::SDK::Trace::Export::SimpleSpanProcessor.new(@exporter))
       config.use_all
     end
-    require "pipeloader/opentelemetry"
+    eval(example("require")) # rubocop:disable Security/Eval
   end
 
   # @return [Array<Array>] name, parent's name, and attributes, of each span
