@@ -2,7 +2,7 @@
 
 # The ground that every room stands on: our errors, which adapters are PostgreSQL's, graphql-ruby's type wrappers, what
 # schemas and the application may set, and what is known of the field that is running, of open transactions, of who waits for
-# whom outside, of who measures, and of what has gone wrong.
+# whom outside, of who measures, of what has gone wrong, and of the figures that Rails shows.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
@@ -23,3 +23,4 @@ require "pipeloader/base/notice"
 require "pipeloader/base/bugs"
 require "pipeloader/base/attempt"
 require "pipeloader/base/breaker"
+require "pipeloader/base/runtime_figures"

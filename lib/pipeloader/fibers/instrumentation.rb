@@ -26,6 +26,7 @@ module Pipeloader
     # @param reads [Integer] of a burst
     # @param statements [Integer] that it has sent
     def count(reads, statements, bursts = 1)
+      RuntimeFigures.count(statements)
       @ledgers.each do |ledger|
         ledger[:bursts] += bursts
         ledger[:reads] += reads
@@ -34,12 +35,12 @@ module Pipeloader
     end
 
     # Yields to send reads and to wait for them, and takes note of how long that takes, if anybody wants to hear of it.
-    def waiting
-      return yield unless @first
+    def waiting(&block)
+      return RuntimeFigures.waiting(&block) unless @first
 
       began = now
       begin
-        yield
+        RuntimeFigures.waiting(&block)
       ensure
         waits = @first.context.namespace(:pipeloader_waits)
         waits[:seconds] = waits.fetch(:seconds, 0.0) + (now - began)
@@ -59,10 +60,11 @@ module Pipeloader
     end
 
     def instrument(name, payload = {}, &block)
-      if (read = ResolverFiber.current&.delivery&.read)
-        payload[:pipeloader] = { burst: read.position, wait: read.wait }
-      end
-      @instrumenter.instrument(name, payload, &block)
+      read = ResolverFiber.current&.delivery&.read
+      return @instrumenter.instrument(name, payload, &block) unless read
+
+      payload[:pipeloader] = { burst: read.position, wait: read.wait }
+      RuntimeFigures.counted(payload) { @instrumenter.instrument(name, payload, &block) }
     end
 
     private

@@ -125,7 +125,7 @@ module Pipeloader
 
           # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
           own = @pipeloader_session&.sending? || !materialize_transactions
-          pipeloader_catch_up(own ? nil : fiber) if materialize_transactions
+          pipeloader_catch_up_within_event(own ? nil : fiber) if materialize_transactions
           begin
             pipeloader_host_with_raw_connection(
               allow_retry: allow_retry, materialize_transactions: materialize_transactions, &block
@@ -166,6 +166,10 @@ module Pipeloader
       def pipeloader_call(sql, fiber)
         Attempt.written
         fiber.park_no_more if SQLText.sets_by_function?(sql)
+      end
+
+      def pipeloader_catch_up_within_event(fiber)
+        fiber ? RuntimeFigures.within_event { pipeloader_catch_up(fiber) } : pipeloader_catch_up(nil)
       end
 
       def pipeloader_distrust_if_broken

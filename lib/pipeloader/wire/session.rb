@@ -54,7 +54,7 @@ module Pipeloader
 
     def send_gathered
       while (burst = gathered_here)
-        Burst.run([burst])
+        burst.response.waiting { Burst.run([burst]) }
       end
     end
 

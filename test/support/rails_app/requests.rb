@@ -42,14 +42,31 @@ class Requests
   private
 
   def answer(query, variables = {})
-    bursts, statements = [], []
+    bursts, statements, @alone = [], [], 0
     watching("burst.pipeloader") { |payload| bursts << payload[:statements] }
+    watching("sql.active_record") { |payload| @alone += 1 if alone?(payload) }
     watching("sql.active_record") { |payload| statements << payload[:sql] unless payload[:cached] || %w[SCHEMA TRANSACTION].include?(payload[:name]) }
-    status, body = sent(JSON.generate(query: query, variables: variables))
-    { status: status, body: body, bursts: bursts, reads: statements.size, tagged: statements.grep(/current_graphql_field/).size }
+    status, body = nil
+    completed = logged { status, body = sent(JSON.generate(query: query, variables: variables)) }
+    { status: status, body: body, bursts: bursts, reads: statements.size, tagged: statements.grep(/current_graphql_field/).size,
+      alone: @alone, completed: completed }
   ensure
     @watching.each { |it| ActiveSupport::Notifications.unsubscribe(it) }
     @watching.clear
+  end
+
+  # True if no burst has brought it: it counts as ActiveRecord counts it.
+  def alone?(payload) = !payload.key?(:pipeloader) && !%w[SCHEMA TRANSACTION].include?(payload[:name])
+
+  # @return [Integer, nil] queries of the block, by Rails' line "Completed 200 OK … (ActiveRecord: 5.5ms (3 queries, 0 cached))"
+  def logged
+    lines = StringIO.new
+    broadcast = ActiveSupport::Logger.new(lines, level: Logger::INFO)
+    Rails.logger.broadcast_to(broadcast)
+    yield
+    lines.string[/^Completed .*ActiveRecord: [\d.]+ms \((\d+) quer/, 1]&.to_i
+  ensure
+    Rails.logger.stop_broadcasting_to(broadcast)
   end
 
   # (The controller tells exceptions in development, with a backtrace that names all gems, and raises them elsewhere.)
