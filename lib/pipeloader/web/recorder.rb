@@ -3,8 +3,8 @@
 module Pipeloader
   # Hears what executions take, and keeps the sums of each operation. Any thread may execute, and any may ask.
   #
-  # Limits: MOST_OPERATIONS operations and MOST_BYTES, estimated; the one executed least recently is forgotten first. The bursts of
-  # an operation are kept one by one at most every DETAILED_EVERY seconds.
+  # Limits: MOST_OPERATIONS operations and MOST_BYTES, estimated; what was executed least recently goes first. An operation's
+  # bursts are kept one by one at most every DETAILED_EVERY seconds.
   class Recorder
     MOST_OPERATIONS = 200
     MOST_BYTES = 4_000_000

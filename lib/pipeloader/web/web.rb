@@ -31,8 +31,8 @@ module Pipeloader
       #: () ?{ (Hash[String, untyped]) -> untyped } -> untyped
       def authorize(&block) = block ? @gate.authorize = block : @gate.authorize
 
-      # :host for all requests that reach it, where the host's own routes or middleware let nobody else through; a callable that gets
-      # Rack's env; nil for the default.
+      # :host for all requests that reach it, where the host's own routes or middleware let nobody else through; a callable that
+      # gets Rack's env; nil for the default.
       #
       # @raise [ArgumentError]
       #
