@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Texts without the values that are written into them, which may be somebody's.
+  #
+  #     SELECT * FROM "users" WHERE "email" = 'a@b.c' LIMIT 10    -- becomes
+  #     SELECT * FROM "users" WHERE "email" = '…' LIMIT …
+  module Masked
+    SQL_VALUE = %r{
+      "(?:[^"]|"")*+"                                        # a name, which stays
+      |(?<comment>/\*.*?(?:\*/|\z)|--[^\n]*)
+      |(?<string>\b[eE]'(?:[^'\\]|''|\\.)*+(?:'|\z)|'(?:[^']|'')*+(?:'|\z)|\$(?<tag>[a-zA-Z_]\w*|)\$.*?(?:\$\k<tag>\$|\z))
+      |(?<![\w$.])(?<number>\d[\w.]*(?:(?<=[eE])[+-]\d+)?)
+    }mx
+    GRAPHQL_VALUE = /
+      (?<string>"""(?:\\"""|.)*?(?:"""|\z)|"(?:\\.|[^"\\\n])*+(?:"|$))
+      |(?<comment>\#[^\n]*)
+      |(?<![\w$])(?<number>-?\d[\w.]*(?:(?<=[eE])[+-]\d+)?)
+    /mx
+    private_constant :SQL_VALUE, :GRAPHQL_VALUE
+
+    class << self
+      def sql(text) = mask(text, SQL_VALUE, "'…'", "/* … */")
+      def graphql(text) = mask(text, GRAPHQL_VALUE, '"…"', "# …")
+
+      # @return [String] that JSON takes
+      def utf8(text)
+        text = text.to_s
+        text = text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
+        text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
+      end
+
+      private
+
+      def mask(text, pattern, string, comment)
+        utf8(text).gsub(pattern) do |token|
+          found = Regexp.last_match
+          if found[:string] then string
+          elsif found[:comment] then comment
+          else found[:number] ? "…" : token
+          end
+        end
+      end
+    end
+  end
+end
