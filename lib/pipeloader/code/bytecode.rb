@@ -64,6 +64,14 @@ module Pipeloader
       # @return [Array] a method's instructions, and those of what it rescues, without lines
       def told(method) = RubyVM::InstructionSequence.of(method)&.then { |sequence| unlined(sequence.to_a) }
 
+      # True if any of +names+ is called or read in it, or it isn't known what is.
+      #
+      #: (UnboundMethod, Array[Symbol]) -> bool
+      def mentions?(method, names)
+        sequence = RubyVM::InstructionSequence.of(method)
+        sequence.nil? || sequence.to_a.inspect.match?(/:(?:#{Regexp.union(names.map(&:to_s))})(?![\w?!=])/)
+      end
+
       # @param steps [Array<Array, Symbol>]
       # @return [Array<Array<Symbol>>] the names of each constant that is asked for, with an empty one in front of `::Car`
       def constants(steps) = steps.filter_map { |name, path| path if name == :opt_getconstant_path }

@@ -142,9 +142,11 @@ module Pipeloader
 
       # @return [Array<String>, nil] as FOLDERS', of one that may be loaded later
       def folder(name)
-        return if Object.autoload?(name) || !Object.const_defined?(name, false)
+        host = name.to_s.split("::").inject(Object) do |outer, part|
+          return if outer.autoload?(part) || !outer.const_defined?(part, false)
 
-        host = Object.const_get(name, false)
+          outer.const_get(part, false)
+        end
         file, = host.const_source_location(:VERSION, false) if host.instance_of?(Module)
         return unless file
 

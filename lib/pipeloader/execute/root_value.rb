@@ -40,7 +40,7 @@ module Pipeloader
       return unless ReturnedValue.plain?(value)
       return records(value.records) if value.loaded? || value.scheduled?
 
-      Frame.of(@plan, read(value), coerced: false, growth: @growth) if narrows?(value)
+      Frame.of(@plan, read(value), coerced: false, growth: @growth) if narrows?(value) && ReturnedValue.alike_unloaded?(value)
     end
 
     # A connection that has its nodes was asked for them.

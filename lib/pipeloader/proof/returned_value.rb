@@ -10,7 +10,11 @@ module Pipeloader
     NAME = Module.instance_method(:name)
     # What a module may run when something is extended with it.
     HOOKS = %i[extended extend_object].freeze
-    private_constant :CLASS, :OWN, :NO_THINGS, :NAME, :HOOKS
+    # By what a relation's method finds out whether its records are loaded.
+    LOADED = %i[loaded? scheduled? @loaded @records @future_result].freeze
+    KAMINARI = :"Kaminari::Activerecord"
+    MODULES = 1000
+    private_constant :CLASS, :OWN, :NO_THINGS, :NAME, :HOOKS, :LOADED, :KAMINARI, :MODULES
 
     CONNECTION = GraphQL::Pagination::ActiveRecordRelationConnection
 
@@ -18,6 +22,8 @@ module Pipeloader
     Unloaded = Struct.new(:error) do
       def each = raise(error)
     end
+
+    @telling = Bounded.new(MODULES).compare_by_identity # {module => [its methods, those that may look at LOADED]}
 
     class << self
       # @return [Class, nil] the model of the records that +value+ is, or brings; nil where it isn't the root of any plan
@@ -144,6 +150,16 @@ module Pipeloader
         own.all? { |it| methods(it).all? { |name| adds?(type.superclass, name) } }
       end
 
+      # True if methods that it is extended with can't tell whether its records are loaded: somebody else may ask them. Kaminari's
+      # `total_count` takes its number from a loaded page that isn't full, which is COUNT's where pages begin at multiples of the
+      # limit.
+      def alike_unloaded?(relation)
+        return true if just?(relation, relation.class)
+
+        telling = relation.extending_values.flat_map(&:ancestors).uniq.flat_map { |it| telling(it) }
+        telling.empty? || (whole_page?(relation) && telling.all? { |method| Provenance.of_gem?(KAMINARI, method) })
+      end
+
       # True if the modules that an association's relations are extended with only add methods, which nothing of ActiveRecord's
       # calls: of names that neither they nor the model have.
       def only_added_to?(reflection)
@@ -173,6 +189,20 @@ module Pipeloader
 
       # Of that module alone.
       def methods(owner) = owner.instance_methods(false) + owner.private_instance_methods(false)
+
+      # @return [Array<UnboundMethod>] of that module, which may look at whether records are loaded
+      def telling(owner)
+        all = methods(owner).map { |name| owner.instance_method(name) }
+        known, telling = @telling[owner]
+        return telling if known == all
+
+        all.select { |method| Bytecode.mentions?(method, LOADED) }.tap { |found| @telling[owner] = [all, found] }
+      end
+
+      def whole_page?(relation)
+        limit, offset = relation.limit_value, relation.offset_value.to_i
+        limit.is_a?(Integer) && limit.positive? && (offset % limit).zero? && !relation.instance_variable_get(:@_padding)
+      end
 
       # @param extension [Module]
       def adds_to?(model, extension)
