@@ -143,7 +143,7 @@ module Pipeloader
       # @return [Array<String>, nil] as FOLDERS', of one that may be loaded later
       def folder(name)
         host = name.to_s.split("::").inject(Object) do |outer, part|
-          return if outer.autoload?(part) || !outer.const_defined?(part, false)
+          next nil if outer.nil? || outer.autoload?(part) || !outer.const_defined?(part, false)
 
           outer.const_get(part, false)
         end
