@@ -20,6 +20,7 @@ require "pipeloader"
 require "active_record"
 require "active_record/connection_adapters/postgresql_adapter"
 require_relative "class_times" if ENV["PIPELOADER_TIMES"]
+require_relative "progress" if ENV["PIPELOADER_PROGRESS"]
 
 # What needs no server: mostly tables of what goes in and what comes out.
 class UnitTest < Minitest::Test
