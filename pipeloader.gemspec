@@ -12,7 +12,8 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.metadata = { "rubygems_mfa_required" => "true" }
 
-  # Without git (a downloaded archive, a container's copy) the same folders are listed from the disk. Pictures and tests stay outside.
+  # Without git (a downloaded archive, a container's copy) the same folders are listed from the disk. Of docs/ without
+  # the pictures.
   spec.files = Dir.chdir(__dir__) do
     published = %w[lib sig docs README.md CHANGELOG.md LICENSE SECURITY.md UPGRADING.md]
     tracked = IO.popen(["git", "ls-files", "-z", "--", *published], err: File::NULL, &:read).split("\0") rescue []

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# `rake release:check` does what a machine can before a release, and says what is left to a person. All steps run, whatever fails; a
-# failed one makes the task fail. Needs a network for the gem's dependencies, and PostgreSQL's server programs (bin/setup).
+# `rake release:check` does what a machine can before a release, and says what is left to a person. All steps run, whatever
+# fails; then the task fails. Needs a network for the gem's dependencies, and PostgreSQL's server programs (bin/setup).
 class ReleaseCheck
   FOLDER = File.expand_path("../tmp/release", __dir__)
   # There is no public address yet, and none is made up for a quieter build.
@@ -34,7 +34,7 @@ class ReleaseCheck
 
   def run_all
     failed = STEPS.each_with_index.reject { |(name, step), index| done?("#{index + 1}/#{STEPS.size} #{name}", step) }
-    puts "", "Left to you:", BY_HAND.map { |it| "  - #{it}" }
+    puts("", "Left to you:", BY_HAND.map { |it| "  - #{it}" })
     abort "\nrelease:check: #{failed.size} of #{STEPS.size} failed" if failed.any?
     puts "\nrelease:check: all #{STEPS.size} passed"
   end
@@ -49,7 +49,7 @@ class ReleaseCheck
     puts "ok, #{(Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun).round} s#{" (#{said})" if said.is_a?(String)}"
     true
   rescue Failed, SystemCallError => e
-    puts "FAILED", e.message.lines.last(30).map { |line| "    #{line}" }
+    puts("FAILED", e.message.lines.last(30).map { |line| "    #{line}" })
     false
   end
 
@@ -70,7 +70,8 @@ class ReleaseCheck
     others = said.lines.grep(/WARNING|ERROR/).grep_v(KNOWN_WARNING)
     raise Failed, others.join if others.any?
 
-    "#{File.size(gem_file) / 1024} kB, SHA-256 #{Digest::SHA256.file(gem_file).hexdigest}; without a homepage, which rubygems notes"
+    digest = Digest::SHA256.file(gem_file).hexdigest
+    "#{File.size(gem_file) / 1024} kB, SHA-256 #{digest}#{"; it has no homepage, says gem build" if said.match?(KNOWN_WARNING)}"
   end
 
   def install
