@@ -12,11 +12,13 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.metadata = { "rubygems_mfa_required" => "true" }
 
-  # Without git (a downloaded archive, a container's copy) the same folders are listed from the disk.
+  # Without git (a downloaded archive, a container's copy) the same folders are listed from the disk. Of docs/ without
+  # the pictures.
   spec.files = Dir.chdir(__dir__) do
-    published = %w[lib sig docs README.md CHANGELOG.md LICENSE SECURITY.md]
+    published = %w[lib sig docs README.md CHANGELOG.md LICENSE SECURITY.md UPGRADING.md]
     tracked = IO.popen(["git", "ls-files", "-z", "--", *published], err: File::NULL, &:read).split("\0") rescue []
-    tracked.any? ? tracked : Dir[*published, "{lib,sig,docs}/**/*"].select { |path| File.file?(path) }
+    listed = tracked.any? ? tracked : Dir[*published, "{lib,sig,docs}/**/*"].select { |path| File.file?(path) }
+    listed.grep_v(/\Adocs\/.*(?<!\.md)\z/)
   end
 
   # The public API; all else in lib/ is internal. YARD and rubydoc.info read the same from .yardopts.

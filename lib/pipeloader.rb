@@ -248,7 +248,7 @@ module Pipeloader
     # By the text of a document.
     def pipeloader_operations = @pipeloader_operations ||= KeptOperations.new(pipeloader_options[:plan_bytes])
 
-    def pipeloader_field_exact=(on)
+    def pipeloader_field_exact=(on) # as `use Pipeloader, field_exact:` says
       Patches.install_projection if on
       @pipeloader_field_exact = on
     end
@@ -287,7 +287,7 @@ module Pipeloader
       @pipeloader_columns_checked = true
     end
 
-    def multiplex(queries, context: {}, **options)
+    def multiplex(queries, context: {}, **options) # graphql-ruby's: all executions pass here
       pipeloader_around(queries, context) { |given, its| super(given, context: its, **options) }
     end
 
@@ -307,7 +307,7 @@ module Pipeloader
       super
     end
 
-    def dataloader_class
+    def dataloader_class # the schema's own, extended by Loader
       base = super
       return base if base < Loader || !Pipeloader.main_ractor?
 

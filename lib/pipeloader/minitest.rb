@@ -62,12 +62,12 @@ module Pipeloader
     #       include Pipeloader::Assertions::Budgeted
     #     end
     module Budgeted
-      def before_setup
+      def before_setup # begins to record what a test takes
         super
         @pipeloader_ledger = Ledger.new.tap(&:start)
       end
 
-      def after_teardown
+      def after_teardown # fails the test if an operation took more than its budget
         @pipeloader_ledger.stop
         complaints = Budgets.settle(@pipeloader_ledger)
         flunk complaints.join("\n\n") if complaints.any?

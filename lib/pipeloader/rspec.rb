@@ -20,7 +20,6 @@ module Pipeloader
     def send_statements(exactly = nil, at_most: nil) = Spending.new("send", :statements, exactly, at_most)
 
     # expect { … }.to read_at_most(100).rows
-    #
     #: (Integer) -> Spending
     def read_at_most(rows) = Spending.new("read", :rows, nil, rows)
 
@@ -45,7 +44,7 @@ module Pipeloader
       end
     end
 
-    class Spending < OfBlock
+    class Spending < OfBlock # what make_round_trips, send_statements and read_at_most return
       NEGATED = "`not_to` goes with no number: `expect { … }.not_to make_round_trips`"
       private_constant :NEGATED
 
@@ -71,21 +70,22 @@ module Pipeloader
         matches?(block)
       end
 
-      def description = "#{@verb} #{@budget || @figure.to_s.tr("_", " ")}"
+      def description = "#{@verb} #{@budget || @figure.to_s.tr("_", " ")}" # of an example without a name
+      # Each round trip, and the line that made one too many.
       def failure_message = @budget ? @budget.complaint(@ledger) : "expected #{@figure.to_s.tr("_", " ")}, but there were none"
       alias failure_message_when_negated failure_message
     end
 
-    class Compiling < OfBlock
+    class Compiling < OfBlock # what have_compiled returns
       def initialize(fields)
         @fields = fields
       end
 
       def matches?(block) = found(block).all?
       def does_not_match?(block) = found(block).none?
-      def description = "have compiled #{@fields.join(", ")}"
-      def failure_message = @found.complaint
-      def failure_message_when_negated = @found.complaint("none of these")
+      def description = "have compiled #{@fields.join(", ")}" # of an example without a name
+      def failure_message = @found.complaint # which fields aren't compiled, and why
+      def failure_message_when_negated = @found.complaint("none of these") # which are
 
       private
 

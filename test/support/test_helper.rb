@@ -22,6 +22,7 @@ require_relative "private_cluster"
 require_relative "database"
 require_relative "models"
 require_relative "schemas"
+require_relative "quiet_server"
 require_relative "wire_counter"
 require_relative "report" if ENV["PIPELOADER_REPORT"]
 

@@ -17,7 +17,7 @@ module Pipeloader
   # by one, as "Post.title".
   class Explanation
     COMPILED = "compiled"
-    NOTHING = "nothing came there"
+    NOTHING = "nothing came there" # the reason where no object asked for the field
     TRANSACTION = "a transaction is open"
     UNFIT = "what came there isn't as it is in the database"
     RESOLVER = "its resolver"
@@ -93,7 +93,7 @@ module Pipeloader
     #      ahead: {"Post.author" => {owners: 25, asked: 25}}, rests: false}
     def to_h = { fields: fields, bursts: @trips.to_a, ahead: @ahead.to_h, rests: rests?, **(@errors ? { errors: @errors } : {}) }
 
-    def to_s
+    def to_s # all of it as text, as `puts` shows it
       errors = Array(@errors).map { |error| "error: #{error["message"]}" }
       [*fields.flat_map { |field| lines(field, 0) }, *@trips.lines, *ahead_lines, *(RESTS if rests?), *errors].join("\n")
     end
