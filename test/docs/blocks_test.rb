@@ -8,11 +8,12 @@ require_relative "../support/readme"
 #   ```ruby             is run here, in a place that its first line asks for: see Place
 #   ```ruby excerpt     can't run alone (Rails, another application's classes); it must be Ruby that compiles
 #
-# Options that a page names, in a fence or outside, must exist. docs/testing.md is run by test/report/testing_docs_test.rb.
+# Options that a page names, in a fence or outside, must exist. docs/testing.md is run by test/report/testing_docs_test.rb,
+# docs/observability.md by test/report/observers_test.rb.
 class BlocksTest < PipeloaderTest
   ROOT = File.expand_path("../..", __dir__)
   PAGES = Dir.chdir(ROOT) { Dir["README.md", "UPGRADING.md", "docs/*.md"] }.sort.freeze
-  RUN_ELSEWHERE = %w[docs/testing.md].freeze
+  RUN_ELSEWHERE = %w[docs/observability.md docs/testing.md].freeze
   Block = Struct.new(:page, :line, :kind, :code)
 
   TEXTS = PAGES.to_h { |page| [page, File.read("#{ROOT}/#{page}")] }.freeze
