@@ -126,6 +126,21 @@ class BreakerTest < AnswerTest
     assert_equal 1, breaker.open.size
   end
 
+  # One fiber looks at a table while others wait to do so, or write, under a fiber scheduler.
+  def test_who_looks_meanwhile
+    attempt = Pipeloader::Attempt.new { false }
+    attempt.around do
+      looking = Array.new(2) do
+        Fiber.new { Pipeloader::Attempt.looking { Fiber.yield; attempt.written } }.tap(&:resume)
+      end
+      looking.each(&:resume)
+      refute attempt.written?
+      Fiber.new { Pipeloader::Attempt.looking { Fiber.yield } }.resume
+      attempt.written
+      assert attempt.written?
+    end
+  end
+
   SQLITE = <<~RUBY
     require "active_record"
     require "pipeloader"

@@ -9,7 +9,9 @@ module Pipeloader
   class Attempt
     # Of a fiber, and those of its dataloader.
     KEY = :pipeloader_attempt
-    private_constant :KEY
+    # Of a fiber: true while it looks. What others do meanwhile, under a fiber scheduler, is theirs.
+    LOOKING = :pipeloader_looking
+    private_constant :KEY, :LOOKING
 
     class << self
       #: () -> Attempt?
@@ -19,7 +21,14 @@ module Pipeloader
       def written = Thread.current[KEY]&.written
 
       # Yields to set a connection up, or to look at the schema of the database: that writes nothing.
-      def looking(&) = (attempt = current) ? attempt.looking(&) : yield
+      def looking
+        outer, Thread.current[LOOKING] = Thread.current[LOOKING], true
+        yield
+      ensure
+        Thread.current[LOOKING] = outer
+      end
+
+      def looking? = Thread.current[LOOKING]
     end
 
     # @yieldparam error [Exception] of Bugs, that the application is about to handle
@@ -39,14 +48,7 @@ module Pipeloader
       Thread.current[KEY] = outer
     end
 
-    def looking
-      outer, @looking = @looking, true
-      yield
-    ensure
-      @looking = outer
-    end
-
-    def written = @written ||= !@looking
+    def written = @written ||= !Attempt.looking?
     def written? = @written || false
 
     # @return [Boolean] whether +error+ is to leave the execution, past the application's handlers
