@@ -221,6 +221,27 @@ class BreakerTest < AnswerTest
     assert_match(/this is a bug in Pipeloader/, breaker.open.first.reason)
   end
 
+  # Ruby's own locks raise for the resolver that has called them, though by a line of ours.
+  def test_errors_of_locks
+    asked = []
+    calls = { locks: -> { Mutex.new.tap(&:lock).lock }, monitor: -> { Monitor.new.exit }, queue: -> { Queue.new.pop(true) },
+              mask: -> { Thread.handle_interrupt(StandardError => :what) { 1 } } }
+    root = query_type(ROOT) do
+      calls.each_key { |name| field(name, Integer) }
+      calls.each { |name, call| define_method(name) { asked << name; call.call } }
+    end
+    plain, piped = Schemas.make(query: root, mutation: nil, pipeloader: { breaker: true }) { rescue_from(StandardError) { |error| raise GraphQL::ExecutionError, error.message } }
+    calls.each_key { |name| assert_equal plain.execute("{ #{name} }").to_h, piped.execute("{ #{name} }").to_h }
+    assert_equal [calls.keys.flat_map { |name| [name] * 2 }, []], [asked, breaker.open]
+  end
+
+  def test_an_error_without_a_message
+    error = Class.new(RuntimeError) { def message = nil }.new
+    root = query_type(ROOT) { define_method(:mine) { raise error } }
+    assert_same error, assert_raises(RuntimeError) { Schemas.make(query: root, mutation: nil, pipeloader: { breaker: true }).last.execute("{ mine }") }
+    assert_empty breaker.open
+  end
+
   # Without it that fails, too.
   def test_the_second_execution_fails
     plain, piped = make
