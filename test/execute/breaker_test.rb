@@ -120,6 +120,22 @@ class BreakerTest < AnswerTest
     assert_equal [[true], 1], [breaker.open.map(&:plain), warnings.size]
   end
 
+  # A mutation that writes nothing to a database, executed by a resolver: of a schema with Pipeloader, and of one without it.
+  def test_a_query_with_a_mutation_inside
+    make.product(%i[execute new]).each do |inner, way|
+      calls = []
+      root = query_type(ROOT) do
+        define_method(:inner) do
+          given = ["mutation { count }", { context: { calls: calls } }]
+          (way == :new ? GraphQL::Query.new(inner, given[0], **given[1]).result : inner.execute(given[0], **given[1])).to_h.to_s
+        end
+      end
+      outer = Schemas.make(query: root, mutation: nil, pipeloader: { breaker: true }).last
+      assert_raises(NoMethodError) { Faults.raising(:over, wrong: -> { calls.any? }) { outer.execute("{ inner }") } }
+      assert_equal 1, calls.size
+    end
+  end
+
   # A callback may wait for its end.
   def test_a_query_with_a_transaction_in_which_nothing_is_done
     assert_raises(NoMethodError) { Faults.raising(:over) { schema.execute("{ blank }") } }
@@ -236,6 +252,8 @@ class BreakerTest < AnswerTest
   end
 
   def test_an_error_without_a_message
+    return if Engine::NEXT # which reads it itself
+
     error = Class.new(RuntimeError) { def message = nil }.new
     root = query_type(ROOT) { define_method(:mine) { raise error } }
     assert_same error, assert_raises(RuntimeError) { Schemas.make(query: root, mutation: nil, pipeloader: { breaker: true }).last.execute("{ mine }") }

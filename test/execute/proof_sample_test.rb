@@ -142,6 +142,9 @@ class ProofSampleTest < AnswerTest
     assert_equal 1, calls.size
     schema.multiplex([{ query: QUERY }, { query: "mutation { count }", context: { calls: calls } }])
     assert_equal 2, calls.size
+    root = query_type(ROOT) { define_method(:piped) { ::Post.count.to_s.tap { schema.execute("mutation { count }", context: { calls: calls }) } } }
+    Schemas.make(query: root, mutation: nil).last.execute("{ piped }")
+    assert_equal 3, calls.size
   end
 
   def test_queries_that_write

@@ -48,6 +48,15 @@ module Pipeloader
       Thread.current[KEY] = outer
     end
 
+    # An execution begins: the first is its own. Others are its resolvers', of whichever schema, and may do what no connection
+    # tells of.
+    #
+    # @yieldreturn [Boolean] whether it only reads
+    def executing
+      written if @executing && !yield
+      @executing = true
+    end
+
     def written = @written ||= !Attempt.looking?
     def written? = @written || false
 
