@@ -156,6 +156,18 @@ class ProofSampleTest < AnswerTest
     assert_empty @differences
   end
 
+  # What failed in a proof would end it.
+  def test_the_callers_transaction
+    asked = 0
+    failing = query_type(ROOT) do
+      define_method(:asked) { (asked += 1).tap { |it| ::Post.where("1 / ? = 1", it > 1 ? 0 : 1).count } }
+    end
+    schema = Schemas.make(query: failing, mutation: nil, pipeloader: { breaker: true }).last
+    count = Post.transaction { Post.count if schema.execute("{ asked }") }
+    assert_equal [1, Post.count, []], [asked, count, @differences]
+    assert_equal [true, false], kinds { Post.transaction(joinable: false) { schema(compile: false).execute(QUERY) } }.drop_while(&:!).uniq
+  end
+
   # Others have written meanwhile: it differs each time.
   def test_what_changes
     clock = []
