@@ -237,6 +237,18 @@ class BreakerTest < AnswerTest
     assert_match(/this is a bug in Pipeloader/, breaker.open.first.reason)
   end
 
+  # In it a second execution reads nothing any more.
+  def test_a_transaction_of_the_callers
+    schema = schema(compile: false)
+    Post.transaction do
+      expected = plain.execute("{ names }").to_h
+      assert_equal expected, Faults.raising(:over) { schema.execute("{ names }") }.to_h
+      assert_raises(NoMethodError) { Faults.raising(:over) { schema.execute("{ names failingSql }") } }
+      raise ActiveRecord::Rollback
+    end
+    assert_equal 2, breaker.open.size
+  end
+
   # Ruby's own locks raise for the resolver that has called them, though by a line of ours.
   def test_errors_of_locks
     asked = []
