@@ -216,6 +216,14 @@ class ProofSampleTest < AnswerTest
     assert_empty @differences
   end
 
+  # Without Pipeloader it takes longer than it may. That is what Pipeloader is for.
+  def test_what_takes_too_long_without_it
+    slow = query_type(ROOT) { def piped = ::Post.count.then { sleep(0.31) if ::Pipeloader::ResolverFiber.current.nil? } }
+    schema = Schemas.make(query: slow, mutation: nil, pipeloader: { breaker: true }) { use(GraphQL::Schema::Timeout, max_seconds: 0.3) }.last
+    answer = schema.execute("{ a: piped b: piped c: piped }").to_h
+    assert_equal [false, [], []], [answer.key?("errors"), @differences, Pipeloader.breaker.open]
+  end
+
   # -- what fails
 
   def test_an_exception_of_the_applications

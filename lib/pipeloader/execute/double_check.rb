@@ -9,7 +9,8 @@ module Pipeloader
   class DoubleCheck
     NULL = GraphQL::Dataloader::NullDataloader
     EVENTS = /\A(?:#{Regexp.escape(Burst::EVENT)}|sql\.active_record)\z/
-    private_constant :NULL, :EVENTS
+    TIME_IS_UP = GraphQL::Schema::Timeout::TimeoutError
+    private_constant :NULL, :EVENTS, :TIME_IS_UP
 
     # results: of all queries. texts: their JSON. error: raised instead. sql: what was sent
     Answer = Struct.new(:results, :texts, :error, :sql) do
@@ -30,7 +31,10 @@ module Pipeloader
     # @param values [Boolean] whether they are to say what is answered
     # @return [Array<Array(GraphQL::Query, Difference)>] of the queries that Pipeloader answers differently
     def differences(values)
-      return [] if !possible? || same?
+      return [] unless possible?
+
+      plain = Outcome.of { execute(true) }
+      return [] if same?(plain) || too_long?(plain)
 
       before, piped, after = [true, false, true].map { |without| answer { execute(without) } }
       before == after && piped != after ? found(after, piped, values) : []
@@ -54,10 +58,10 @@ module Pipeloader
       query.context.namespace?(:pipeloader) && !query.context.namespace(:pipeloader)[:rests]
     end
 
-    def same?
-      outcome = Outcome.of { execute(true) }
-      outcome.error.nil? && texts(outcome.returned) == texts(@results)
-    end
+    def same?(plain) = plain.error.nil? && texts(plain.returned) == texts(@results)
+
+    # True if it has no time for that without Pipeloader, so that it must not be kept from it.
+    def too_long?(plain) = plain.error.nil? && plain.returned.any? { |result| result.context.errors.any?(TIME_IS_UP) }
 
     # @return [Array<GraphQL::Query::Result>] with nothing from the query cache
     def execute(without)
