@@ -4,8 +4,8 @@ module Pipeloader
   # The execution that is going on: the outermost one, with all that its resolvers execute. Knows whether it has written, so that
   # nothing is written twice.
   #
-  # Limits: what is written to PostgreSQL on a thread of the resolver's own is only seen if the connection is the response's, and
-  # what goes anywhere else (HTTP, Redis, a queue) isn't seen at all.
+  # Limits: what is written to PostgreSQL on a thread or a fiber of the resolver's own is only seen if the connection is the
+  # response's, and what goes anywhere else (HTTP, Redis, a queue) isn't seen at all.
   class Attempt
     # Of a fiber, and those of its dataloader.
     KEY = :pipeloader_attempt
