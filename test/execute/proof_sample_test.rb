@@ -245,6 +245,14 @@ class ProofSampleTest < AnswerTest
     assert_match(/in whether it raises/, Pipeloader.breaker.open.first.reason)
   end
 
+  # By an error that nobody rescues as a rule.
+  def test_a_proof_fails
+    failing = query_type(ROOT) { def piped = ::Post.count.to_s.tap { raise NotImplementedError, "plain" if ::Pipeloader::ResolverFiber.current.nil? } }
+    answer = Schemas.make(query: failing, mutation: nil, pipeloader: { breaker: true }).last.execute("{ piped }")
+    assert_equal Post.count.to_s, answer.to_h.dig("data", "piped")
+    assert_match(/a proof has failed: NotImplementedError: plain/, warnings.last)
+  end
+
   def test_who_hears_of_it_fails
     prove(on_difference: ->(_) { raise NoMethodError, "mine" })
     assert_equal "wrong", wrong_titles { schema.execute(QUERY) }.to_h.dig("data", "posts", 0, "title")
