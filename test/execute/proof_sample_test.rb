@@ -142,6 +142,9 @@ class ProofSampleTest < AnswerTest
     assert_equal 1, calls.size
     schema.multiplex([{ query: QUERY }, { query: "mutation { count }", context: { calls: calls } }])
     assert_equal 2, calls.size
+    root = query_type(ROOT) { define_method(:piped) { ::Post.count.to_s.tap { schema.execute("mutation { count }", context: { calls: calls }) } } }
+    Schemas.make(query: root, mutation: nil).last.execute("{ piped }")
+    assert_equal 3, calls.size
   end
 
   def test_queries_that_write
@@ -151,6 +154,18 @@ class ProofSampleTest < AnswerTest
       assert_equal before + 1, Comment.count
     end
     assert_empty @differences
+  end
+
+  # What failed in a proof would end it.
+  def test_the_callers_transaction
+    asked = 0
+    failing = query_type(ROOT) do
+      define_method(:asked) { (asked += 1).tap { |it| ::Post.where("1 / ? = 1", it > 1 ? 0 : 1).count } }
+    end
+    schema = Schemas.make(query: failing, mutation: nil, pipeloader: { breaker: true }).last
+    count = Post.transaction { Post.count if schema.execute("{ asked }") }
+    assert_equal [1, Post.count, []], [asked, count, @differences]
+    assert_equal [true, false], kinds { Post.transaction(joinable: false) { schema(compile: false).execute(QUERY) } }.drop_while(&:!).uniq
   end
 
   # Others have written meanwhile: it differs each time.
@@ -201,6 +216,14 @@ class ProofSampleTest < AnswerTest
     assert_empty @differences
   end
 
+  # Without Pipeloader it takes longer than it may. That is what Pipeloader is for.
+  def test_what_takes_too_long_without_it
+    slow = query_type(ROOT) { def piped = ::Post.count.then { sleep(0.31) if ::Pipeloader::ResolverFiber.current.nil? } }
+    schema = Schemas.make(query: slow, mutation: nil, pipeloader: { breaker: true }) { use(GraphQL::Schema::Timeout, max_seconds: 0.3) }.last
+    answer = schema.execute("{ a: piped b: piped c: piped }").to_h
+    assert_equal [false, [], []], [answer.key?("errors"), @differences, Pipeloader.breaker.open]
+  end
+
   # -- what fails
 
   def test_an_exception_of_the_applications
@@ -220,6 +243,14 @@ class ProofSampleTest < AnswerTest
     assert_equal Post.count.to_s, answer.to_h.dig("data", "piped")
     assert_equal [[], ArgumentError], [@differences.first.path, @differences.first.plain.class]
     assert_match(/in whether it raises/, Pipeloader.breaker.open.first.reason)
+  end
+
+  # By an error that nobody rescues as a rule.
+  def test_a_proof_fails
+    failing = query_type(ROOT) { def piped = ::Post.count.to_s.tap { raise NotImplementedError, "plain" if ::Pipeloader::ResolverFiber.current.nil? } }
+    answer = Schemas.make(query: failing, mutation: nil, pipeloader: { breaker: true }).last.execute("{ piped }")
+    assert_equal Post.count.to_s, answer.to_h.dig("data", "piped")
+    assert_match(/a proof has failed: NotImplementedError: plain/, warnings.last)
   end
 
   def test_who_hears_of_it_fails

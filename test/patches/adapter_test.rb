@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/test_helper"
+require_relative "../support/faults"
 require "open3"
 
 # PostgreSQL is pipelined, SQLite is narrowed, anything else refuses.
@@ -62,6 +63,26 @@ class AdapterTest < PipeloaderTest
     assert_equal 1, answers.first.execute("{ elsewhere }").to_h.dig("data", "elsewhere")
     assert_equal 1, Pipeloader.disabled { answers.last.execute("{ elsewhere }").to_h.dig("data", "elsewhere") }
     assert_equal 1, answers.last.execute("{ disabled }").to_h.dig("data", "disabled")
+  end
+
+  # What is sent there isn't sent twice.
+  def test_a_write_by_another_adapter
+    written = []
+    ActiveSupport::LogSubscriber.logger = Logger.new(nil)
+    root = Class.new(Schemas::Query) do
+      graphql_name "Query"
+      field :write, Integer
+      define_method(:write) do
+        Pipeloader.disabled { Elsewhere.with_connection { |connection| connection.send(:with_raw_connection) { written << 1 } } }
+        1
+      end
+    end
+    schema = Schemas.make(query: root, mutation: nil, pipeloader: { breaker: true }).last
+    assert_raises(NoMethodError) { Faults.raising(:over) { schema.execute("{ write }") } }
+    assert_equal [1], written
+  ensure
+    ActiveSupport::LogSubscriber.logger = nil
+    Pipeloader.breaker.reset
   end
 
   # As PostGIS' is.

@@ -4,12 +4,14 @@ module Pipeloader
   # The execution that is going on: the outermost one, with all that its resolvers execute. Knows whether it has written, so that
   # nothing is written twice.
   #
-  # Limits: what is written to PostgreSQL on a thread of the resolver's own is only seen if the connection is the response's, and
-  # what goes anywhere else (HTTP, Redis, a queue) isn't seen at all.
+  # Limits: what is written to PostgreSQL on a thread or a fiber of the resolver's own is only seen if the connection is the
+  # response's, and what goes anywhere else (HTTP, Redis, a queue) isn't seen at all.
   class Attempt
     # Of a fiber, and those of its dataloader.
     KEY = :pipeloader_attempt
-    private_constant :KEY
+    # Of a fiber: true while it looks. What others do meanwhile, under a fiber scheduler, is theirs.
+    LOOKING = :pipeloader_looking
+    private_constant :KEY, :LOOKING
 
     class << self
       #: () -> Attempt?
@@ -19,7 +21,14 @@ module Pipeloader
       def written = Thread.current[KEY]&.written
 
       # Yields to set a connection up, or to look at the schema of the database: that writes nothing.
-      def looking(&) = (attempt = current) ? attempt.looking(&) : yield
+      def looking
+        outer, Thread.current[LOOKING] = Thread.current[LOOKING], true
+        yield
+      ensure
+        Thread.current[LOOKING] = outer
+      end
+
+      def looking? = Thread.current[LOOKING]
     end
 
     # @yieldparam error [Exception] of Bugs, that the application is about to handle
@@ -39,14 +48,16 @@ module Pipeloader
       Thread.current[KEY] = outer
     end
 
-    def looking
-      outer, @looking = @looking, true
-      yield
-    ensure
-      @looking = outer
+    # An execution begins: the first is its own. Others are its resolvers', of whichever schema, and may do what no connection
+    # tells of.
+    #
+    # @yieldreturn [Boolean] whether it only reads
+    def executing
+      written if @executing && !yield
+      @executing = true
     end
 
-    def written = @written ||= !@looking
+    def written = @written ||= !Attempt.looking?
     def written? = @written || false
 
     # @return [Boolean] whether +error+ is to leave the execution, past the application's handlers

@@ -65,11 +65,15 @@ module Pipeloader
       @lock.synchronize do
         next false if keys.all? { |key| @opened.key?(key) }
 
-        others = @opened.dup
-        others.shift while others.size + keys.size > LIMIT
-        @opened = others.merge(keys.to_h { |key| [key, opened] }).freeze
+        @opened = latest.merge(keys.to_h { |key| [key, opened] }).freeze
         true
       end
+    end
+
+    # @return [Hash] with room for one more; an operation goes with all its keys
+    def latest
+      surplus = open[0...-(LIMIT - 1)] || []
+      surplus.empty? ? @opened : @opened.reject { |_, opened| surplus.include?(opened) }
     end
 
     def tell(opened)

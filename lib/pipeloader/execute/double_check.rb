@@ -9,7 +9,8 @@ module Pipeloader
   class DoubleCheck
     NULL = GraphQL::Dataloader::NullDataloader
     EVENTS = /\A(?:#{Regexp.escape(Burst::EVENT)}|sql\.active_record)\z/
-    private_constant :NULL, :EVENTS
+    TIME_IS_UP = GraphQL::Schema::Timeout::TimeoutError
+    private_constant :NULL, :EVENTS, :TIME_IS_UP
 
     # results: of all queries. texts: their JSON. error: raised instead. sql: what was sent
     Answer = Struct.new(:results, :texts, :error, :sql) do
@@ -30,7 +31,10 @@ module Pipeloader
     # @param values [Boolean] whether they are to say what is answered
     # @return [Array<Array(GraphQL::Query, Difference)>] of the queries that Pipeloader answers differently
     def differences(values)
-      return [] if !possible? || same?
+      return [] unless possible?
+
+      plain = Outcome.of { execute(true) }
+      return [] if same?(plain) || too_long?(plain)
 
       before, piped, after = [true, false, true].map { |without| answer { execute(without) } }
       before == after && piped != after ? found(after, piped, values) : []
@@ -38,9 +42,11 @@ module Pipeloader
 
     private
 
-    # Not where sources work by Pipeloader alone; nor where somebody else's execution goes on around it.
+    # Not where sources work by Pipeloader alone; nor where somebody else's execution goes on around it; nor in the caller's
+    # transaction, which a statement of ours that fails would end. One that others can't join is a test suite's.
     def possible?
       return false if ResolverFiber.current || (@schema.pipeloader_sourced && @schema.dataloader_class.pipeloader_base <= NULL)
+      return false if ActiveRecord.all_open_transactions.any?
 
       @results.any? && @results.all? { |result| GraphQL::Query::Result === result && answered?(result.query) }
     end
@@ -52,10 +58,10 @@ module Pipeloader
       query.context.namespace?(:pipeloader) && !query.context.namespace(:pipeloader)[:rests]
     end
 
-    def same?
-      outcome = Outcome.of { execute(true) }
-      outcome.error.nil? && texts(outcome.returned) == texts(@results)
-    end
+    def same?(plain) = plain.error.nil? && texts(plain.returned) == texts(@results)
+
+    # True if it has no time for that without Pipeloader, so that it must not be kept from it.
+    def too_long?(plain) = plain.error.nil? && plain.returned.any? { |result| result.context.errors.any?(TIME_IS_UP) }
 
     # @return [Array<GraphQL::Query::Result>] with nothing from the query cache
     def execute(without)

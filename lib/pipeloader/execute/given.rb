@@ -23,7 +23,21 @@ module Pipeloader
       when GraphQL::Query then query.method(:initialize).owner.equal?(GraphQL::Query) && query.context[:dataloader].nil?
       end
     end
-    private_class_method :again?
+
+    # @param queries [Array<Hash, GraphQL::Query, GraphQL::Query::Partial>]
+    # @return [Boolean] whether they are there to read alone, as far as their documents tell
+    def self.queries?(queries)
+      queries.all? { |query| query.is_a?(Hash) ? query?(query) : (query.is_a?(GraphQL::Query) ? query : query.query).query? }
+    end
+
+    def self.query?(options)
+      document = options[:document] || GraphQL.parse(options[:query].to_s)
+      operations = document.definitions.grep(GraphQL::Language::Nodes::OperationDefinition)
+      operations.any? && operations.all? { |operation| [nil, "query"].include?(operation.operation_type) }
+    rescue GraphQL::ParseError
+      false
+    end
+    private_class_method :again?, :query?
 
     def initialize(queries, context)
       @queries = queries
@@ -34,8 +48,7 @@ module Pipeloader
 
     alias inspect to_s
 
-    # True if it is there to read alone, as far as its documents tell.
-    def queries? = @queries.all? { |query| query.is_a?(Hash) ? query?(query) : query.query? }
+    def queries? = Given.queries?(@queries)
 
     # To be executed in its place: with the application's own Hashes, which are as they were.
     #
@@ -83,14 +96,6 @@ module Pipeloader
       query.instance_variable_set(:@result_values, result.to_h)
       query.instance_variable_set(:@executed, true)
       query.result
-    end
-
-    def query?(options)
-      document = options[:document] || GraphQL.parse(options[:query].to_s)
-      operations = document.definitions.grep(GraphQL::Language::Nodes::OperationDefinition)
-      operations.any? && operations.all? { |operation| [nil, "query"].include?(operation.operation_type) }
-    rescue GraphQL::ParseError
-      false
     end
   end
 end

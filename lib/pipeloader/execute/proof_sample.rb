@@ -55,7 +55,7 @@ module Pipeloader
       end
     rescue ::Timeout::Error
       raise
-    rescue StandardError => e
+    rescue StandardError, ScriptError => e
       Notice.warn("a proof has failed: #{told(e)}")
     end
 

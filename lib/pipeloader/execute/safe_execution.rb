@@ -71,7 +71,14 @@ module Pipeloader
 
     def plain?(schema) = schema.pipeloader_options.values_at(:settings, :snapshot).none?
 
-    def repeatable? = harmless? && @given.queries?
+    def repeatable? = harmless? && @given.queries? && !aborted?
+
+    # True if a transaction of the caller's has failed meanwhile: nothing is read in it any more.
+    def aborted?
+      ActiveRecord::Base.connection_handler.each_connection_pool.any? do |pool|
+        connection = pool.active_connection? and PostgreSQL.adapter?(connection.class) && connection.pipeloader_aborted?
+      end
+    end
 
     def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
 

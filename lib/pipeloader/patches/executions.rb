@@ -8,14 +8,22 @@ module Pipeloader
     # Falls through when:: the schema doesn't use Pipeloader; or this is another Ractor.
     module Executions
       def run_all(schema, queries, context: {}, **options)
-        return super unless schema.respond_to?(:pipeloader_options) && Pipeloader.main_ractor?
+        unless schema.respond_to?(:pipeloader_options) && Pipeloader.main_ractor?
+          pipeloader_executing(queries)
+          return super
+        end
 
         Switch.around(queries) do
           SafeExecution.around(schema, queries, context) do |given, its|
+            pipeloader_executing(given)
             Summary.tell(super(schema, given, context: its, **options))
           end
         end
       end
+
+      private
+
+      def pipeloader_executing(queries) = Attempt.current&.executing { Given.queries?(queries) }
     end
   end
 end

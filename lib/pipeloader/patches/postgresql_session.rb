@@ -20,6 +20,9 @@ module Pipeloader
       # True if nothing can be prepared or dropped now.
       def pipeloader_takes_no_statement? = @raw_connection.nil? || @raw_connection.transaction_status == PG::PQTRANS_INERROR
 
+      # True if a transaction is open on it that has failed, or went with its connection.
+      def pipeloader_aborted? = transaction_open? && (@raw_connection&.finished? || pipeloader_takes_no_statement?)
+
       # True if nothing runs on it, is open there, or waits to be read.
       def pipeloader_idle?
         !@raw_connection.nil? && open_transactions.zero? && @raw_connection.transaction_status == PG::PQTRANS_IDLE &&

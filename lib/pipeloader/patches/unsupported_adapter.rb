@@ -23,6 +23,14 @@ module Pipeloader
               "Pipeloader reads from PostgreSQL and, without pipelining, from SQLite, but this read is for #{adapter_name}. " \
               "Wrap it in `Pipeloader.disabled { … }`, or take `use Pipeloader` out of the schema."
       end
+
+      private
+
+      # Whatever it sends, where that is wrapped so, may write: only the adapter could tell.
+      def with_raw_connection(...)
+        Attempt.written
+        super
+      end
     end
   end
 end
