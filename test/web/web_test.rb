@@ -239,6 +239,8 @@ class WebTest < PipeloaderTest
     refused = [{}, { sec_fetch_site: "cross-site" }, { sec_fetch_site: "none" }, { sec_fetch_site: "same-site" }, { origin: "http://evil.test" }, { origin: "null" },
                { origin: "http://app.test:81" }, { origin: "http:// x" }, { sec_fetch_site: "cross-site", origin: "http://app.test" }]
     assert_equal([403] * refused.size, refused.map { |headers| call("/clear", method: "POST", **headers).first })
+    nowhere = { "REQUEST_METHOD" => "POST", "PATH_INFO" => "/clear", "rack.url_scheme" => "http", "HTTP_ORIGIN" => "http://" }
+    assert_equal 403, Pipeloader::Web.call(nowhere).first
     assert_equal 1, operations.size
     assert_equal 404, call("/clear").first
     assert_equal 200, call("/clear", method: "POST", origin: "http://app.test").first
