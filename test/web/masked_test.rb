@@ -12,6 +12,14 @@ class MaskedTest < UnitTest
     numbers: ["x IN (1, 2.5, 1e10, 1e-3) AND t2.c3", "x IN (…, …, …, …) AND t2.c3"],
     quoted_name: ["\"it's\" = 'x'", "\"it's\" = '…'"],
     comment: ["SELECT 1 /* user='me' */ -- and you\nFROM x", "SELECT … /* … */ /* … */\nFROM x"],
+    fractions: ["x > .75 AND y IN (.5,1.)", "x > … AND y IN (…,…)"],
+    continued: ["x = E'a\\'b'\n  'c\\'d' AND y", "x = '…' AND y"],
+    dollar_in_a_name: ["foo$a$ = $a$x'$a$ AND y$b", "foo$a$ = '…' AND y$b"],
+    dollar_with_an_accent: ["$\u00e9t\u00e9$ hush $\u00e9t\u00e9$ AND y", "'…' AND y"],
+    nested_comment: ["/* a /* b */ c */ x", "/* … */ x"],
+    carriage_return: ["-- a\r'b'\n'c' d", "/* … */\r'…'\n'…' d"],
+    unicode_string: ["x = U&'\\0061' AND B'101' AND X'1f'", "x = U&'…' AND B'…' AND X'…'"],
+    cut_in_an_escape: ["x = E'it\\'s y\\", "x = '…'"],
     cut: ["x = 'never ends", "x = '…'"],
     cut_comment: ["x /* never ends", "x /* … */"],
     invalid: ["x = '\xff' AND \xff".b, "x = '…' AND \u{fffd}"]
@@ -25,6 +33,8 @@ class MaskedTest < UnitTest
     block: ["{ a(b: \"\"\"x \"y\" \\\"\"\" z\"\"\") { c } }", '{ a(b: "…") { c } }'],
     numbers: ["{ a(b: 12, c: -1.5e-3, d: [1 2]) }", "{ a(b: …, c: …, d: [… …]) }"],
     comment: ["{ a # \"it's\n b }", "{ a # …\n b }"],
+    empty: ['{ a(b: "", c: """""", d: "x") }', '{ a(b: "…", c: "…", d: "…") }'],
+    cut_in_an_escape: ['{ a(b: "x\\', '{ a(b: "…"'],
     unclosed: ['{ a(b: "x', '{ a(b: "…"']
   }.freeze
 

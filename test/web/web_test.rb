@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/test_helper"
+require "minitest/mock"
 require "pipeloader/web"
 
 # The page and its JSON, by calls as Rack makes them.
@@ -78,13 +79,42 @@ class WebTest < PipeloaderTest
   def test_not_each_execution_is_shown
     3.times { piped.execute(QUERY) }
     recorded = recorder.instance_variable_get(:@operations).values.first
-    before = recorded.detailed_at
+    before = recorded.shown_at
     piped.execute(QUERY)
-    assert_in_delta before, recorded.detailed_at, Pipeloader::Recorder::DETAILED_EVERY
+    assert_in_delta before, recorded.shown_at, Pipeloader::Recorder::SHOWN_EVERY
+  end
+
+  # Of an execution that isn't shown nobody hears but by its response: rows are counted all the same.
+  def test_executions_that_are_not_shown
+    rows = WireCounter.events("burst.pipeloader") { 2.times { piped.execute(QUERY) } }.last(2).sum { |burst| burst[:rows] }
+    Pipeloader::Web.clear
+    piped.execute(QUERY)
+    once = operations.first[:rows]
+    piped.execute(QUERY)
+    assert_equal 2 * once, operations.first[:rows]
+    assert_operator once, :>, 0
+    assert_operator rows, :>, 0
+    heard = 0
+    counting = Module.new { define_method(:burst) { |*given| super(*given).tap { heard += 1 } } }
+    recorder.singleton_class.prepend(counting)
+    made = WireCounter.events("burst.pipeloader") { piped.execute(QUERY) }.size
+    assert_equal [0, true], [heard, made.positive?]
+  end
+
+  # However many operations there are.
+  def test_executions_that_are_shown_in_a_second
+    real = Process.method(:clock_gettime)
+    Process.stub(:clock_gettime, ->(clock, unit = :float_second) { unit == :second ? 1_000 : real.call(clock, unit) }) do
+      25.times { |at| piped.execute("query Q#{at} { posts { title } }") }
+    end
+    shown = operations.count { |it| details(it)[:last] }
+    assert_equal [25, Pipeloader::Recorder::MOST_SHOWN], [operations.size, shown]
   end
 
   def test_time_saved
     12.times { piped.execute(QUERY) }
+    Pipeloader::Web.clear # the next is shown, and the distance is known by now
+    piped.execute(QUERY)
     found = operations.first
     assert_operator found[:round_trip], :>, 0
     assert_operator found[:saved], :>, 0
@@ -209,6 +239,8 @@ class WebTest < PipeloaderTest
     refused = [{}, { sec_fetch_site: "cross-site" }, { sec_fetch_site: "none" }, { sec_fetch_site: "same-site" }, { origin: "http://evil.test" }, { origin: "null" },
                { origin: "http://app.test:81" }, { origin: "http:// x" }, { sec_fetch_site: "cross-site", origin: "http://app.test" }]
     assert_equal([403] * refused.size, refused.map { |headers| call("/clear", method: "POST", **headers).first })
+    nowhere = { "REQUEST_METHOD" => "POST", "PATH_INFO" => "/clear", "rack.url_scheme" => "http", "HTTP_ORIGIN" => "http://" }
+    assert_equal 403, Pipeloader::Web.call(nowhere).first
     assert_equal 1, operations.size
     assert_equal 404, call("/clear").first
     assert_equal 200, call("/clear", method: "POST", origin: "http://app.test").first
@@ -231,9 +263,27 @@ class WebTest < PipeloaderTest
   end
 
   def test_methods_and_paths
-    assert_equal [405, "GET, HEAD, POST"], call(method: "DELETE").then { |it| [it[0], it[1]["allow"]] }
-    assert_equal([404] * 4, ["/x", "/operations/0123456789abcdef.json", "/operations/..%2f.json", "/operations.json\n"].map { |path| call(path).first })
+    %w[DELETE OPTIONS PUT TRACE X].each do |method|
+      assert_equal [405, "GET, HEAD, POST"], call(method: method).then { |it| [it[0], it[1]["allow"]] }
+    end
+    assert_equal([404] * 5, ["/x", "/operations/0123456789abcdef.json", "/operations/..%2f.json", "/operations.json\n", "/operations/\xff.json"].map { |path| call(path).first })
     assert_equal 404, call("/", method: "POST", sec_fetch_site: "same-origin").first
+  end
+
+  # Also with values: what is recorded reaches the page as JSON only, and no attribute of it leads anywhere.
+  def test_markup_in_values
+    Pipeloader::Web.binds = true
+    markup = %q(</script><img src=x onerror="alert(1)">'")
+    secret_schema.execute("query Find { found(title: #{markup.delete("'").to_json}) }")
+    found = details
+    assert_includes found[:text], "onerror"
+    assert_includes found[:last][:bursts].flat_map { |it| it[:sql] }.map { |it| it[:text] }.join, "onerror"
+    ["/operations.json", "/operations/#{found[:id]}.json"].each do |path|
+      assert_equal ["application/json; charset=utf-8", "nosniff"], call(path)[1].values_at("content-type", "x-content-type-options")
+    end
+    page = call[2].join
+    refute_includes page, "onerror"
+    refute_match(/\b(href|src|srcdoc|action)\b(?!="data:,")|javascript:|setAttribute\("on|new Function|createContextualFragment|DOMParser/, page)
   end
 
   # Nothing that was recorded is in the page: it comes as JSON, of which text nodes are made.
@@ -278,6 +328,29 @@ class WebTest < PipeloaderTest
     assert_match(/too long/, details[:fields_missing])
   end
 
+  # A name of megabytes, a multiplex of large texts: neither is kept, not even as a key.
+  def test_keys_are_bounded
+    piped.execute("query #{"Q" * 50_000} { posts { title } }")
+    piped.multiplex(Array.new(3) { |at| { query: "query M#{at} { posts { title } } # #{"x" * 15_000}" } })
+    assert_equal [Pipeloader::RecordedOperation::LONGEST_NAME, 12], operations.map { |it| it[:name].size }
+    assert_operator recorder.instance_variable_get(:@operations).each_key.sum { |key| key.sum(&:bytesize) }, :<, 1_000
+  end
+
+  # Code is reloaded: what was recorded of a schema doesn't keep it, nor its types.
+  def test_a_schema_that_is_gone
+    schema = secret_schema
+    schema.execute('query Find { found(title: "x") }')
+    assert_equal ["Query.found"], details[:fields].map { |it| it[:field] }
+    recorded = recorder.instance_variable_get(:@operations).values.first
+    assert_same schema, recorded.schema
+    assert_kind_of WeakRef, recorded.instance_variable_get(:@schema)
+    gone = Object.new.tap { |it| it.define_singleton_method(:__getobj__) { raise WeakRef::RefError } }
+    recorded.instance_variable_set(:@schema, gone)
+    assert_match(/was reloaded/, details[:fields_missing])
+    schema.execute('query Find { found(title: "x") }')
+    assert_nil details[:fields_missing]
+  end
+
   def test_threads
     piped.execute(QUERY)
     Pipeloader::Web.clear
@@ -303,6 +376,37 @@ class WebTest < PipeloaderTest
     assert_match(/RuntimeError/, json("/operations.json")[:failure])
   ensure
     replace.call(original)
+  end
+
+  # Nobody goes on to listen for its bursts.
+  def test_an_execution_that_an_exception_ends
+    failing = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :count, Integer
+      def count = raise(NotImplementedError, "#{Post.count} and #{Post.where(id: 1).count}")
+    end
+    schema = Schemas.make(query: failing, mutation: nil).last
+    assert_raises(NotImplementedError) { schema.execute("{ count }") }
+    assert_predicate recorder, :idle?
+    assert_empty operations
+    piped.execute(QUERY)
+    assert_predicate recorder, :idle?
+  end
+
+  # What a resolver executes is a part of the outer execution's figures, and nothing of its own.
+  def test_an_execution_within_another
+    inner = piped
+    query = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :titles, Integer
+      define_method(:titles) { inner.execute("query Inner { posts { title } }").to_h["data"]["posts"].size + Post.count }
+    end
+    schema = Schemas.make(query: query, mutation: nil).last
+    sent = WireCounter.events("burst.pipeloader") { schema.execute("query Outer { titles }") }
+    found = operations
+    assert_equal ["Outer"], found.map { |it| it[:name] }
+    assert_equal [sent.size, sent.sum { |it| it[:rows] }], found.first.values_at(:round_trips, :rows)
+    assert_predicate recorder, :idle?
   end
 
   def test_stopped

@@ -10,23 +10,32 @@ module Pipeloader
     # Told of when a response is over, see Summary.
     RESPONSE = "response.pipeloader"
 
-    # True if somebody hears of responses.
-    def self.watched? = ActiveSupport::Notifications.notifier.listening?(RESPONSE)
+    class << self
+      # Who hears of each response by calls, which cost less than events: `begun` with its queries, whose answer `over` gets when
+      # the response is; and `response` with the event's payload. nil for nobody. See Recorder.
+      attr_accessor :recorder
 
-    # @return [Float] seconds in which a query, or its multiplex, waited for bursts, where responses are watched
-    def self.waited(query) = query.context.namespace(:pipeloader_waits).fetch(:seconds, 0.0)
+      # True if somebody hears of responses.
+      def watched? = !@recorder.nil? || ActiveSupport::Notifications.notifier.listening?(RESPONSE)
+    end
+
+    # @return [Hash] where responses are watched: {waited: seconds in which a query or its multiplex waited for bursts, rows: 3}
+    def self.totals(query) = { waited: 0.0, rows: 0, **query.context.namespace(:pipeloader_totals) }
 
     #: (Array[Hash[Symbol, Integer]], GraphQL::Query?) -> void
     def initialize(ledgers, first = nil)
       @first = first if first && Counters.watched?
+      @recorder = Counters.recorder if first
+      @begun = @recorder&.begun(first)
       @ledgers = ledgers
       @ledgers.each { |ledger| %i[bursts reads statements].each { |column| ledger[column] ||= 0 } }
     end
 
     # @param reads [Integer] of a burst
     # @param statements [Integer] that it has sent
-    def count(reads, statements, bursts = 1)
+    def count(reads, statements, bursts = 1, rows = 0)
       RuntimeFigures.count(statements)
+      add(:rows, rows, 0) if @first
       @ledgers.each do |ledger|
         ledger[:bursts] += bursts
         ledger[:reads] += reads
@@ -42,12 +51,25 @@ module Pipeloader
       begin
         RuntimeFigures.waiting(&block)
       ensure
-        waits = @first.context.namespace(:pipeloader_waits)
-        waits[:seconds] = waits.fetch(:seconds, 0.0) + (now - began)
+        add(:waited, now - began, 0.0)
       end
     end
 
+    # True if somebody hears of the response, and of its rows.
+    def told? = !@first.nil?
+
+    # The response is over, or was ended by an exception.
+    def close
+      begun, @begun = @begun, nil
+      @recorder.over(begun) if begun
+    end
+
     private
+
+    def add(figure, more, none)
+      totals = @first.context.namespace(:pipeloader_totals)
+      totals[figure] = totals.fetch(figure, none) + more
+    end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   end

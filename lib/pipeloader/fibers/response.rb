@@ -219,13 +219,14 @@ module Pipeloader
     def others_hold?(fiber) = @leases.each_value.any? { |lease| lease.others_inside?(fiber) }
 
     # @param trips [Integer] 0 where they went at the same time as others
-    def count(reads, statements, trips = 1)
+    def count(reads, statements, trips = 1, rows = 0)
       @trips += trips
-      @counters.count(reads, statements, trips)
+      @counters.count(reads, statements, trips, rows)
     end
 
     # Yields to send reads and to wait for them.
     def waiting(&) = @counters.waiting(&)
+    def told? = @counters.told?
 
     # Yields, and closes it. That takes up to a second for each database, and none of it may be left undone.
     def closing
@@ -255,6 +256,7 @@ module Pipeloader
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)
       @locked.each { |adapter| adapter.lock_thread = nil }
+      @counters.close
       @closed = true
     end
 

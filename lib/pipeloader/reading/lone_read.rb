@@ -54,7 +54,7 @@ module Pipeloader
       # @return [ActiveRecord::Result, nil] nil where the server, which may be another one (PgBouncer), doesn't know the statement
       def send_off(read, fiber, &)
         read.alone(fiber.response.next_position)
-        read.adapter.pipeloader_session.distance.measure do
+        result = read.adapter.pipeloader_session.distance.measure do
           fiber.openly { fiber.delivery.told(read) { fiber.response.waiting { Burst.watched? ? tell(read, &) : yield } } }
         end
       rescue ActiveRecord::StatementInvalid => e
@@ -63,7 +63,7 @@ module Pipeloader
         read.adapter.pipeloader_session.forget_statement(read.sql)
         nil
       ensure
-        fiber.response.count(1, 1)
+        fiber.response.count(1, 1, 1, result ? result.length : 0)
       end
 
       def tell(read)

@@ -18,6 +18,12 @@ module Pipeloader
     DEEPEST = 40
     private_constant :MOST, :DEEPEST
 
+    # What a schema says of its types, which takes it long: once. It keeps that itself, to go with it when code is reloaded.
+    module Types
+      def pipeloader_field_types = @pipeloader_field_types ||= SchemaExplanation.new(self, {}).to_h[:types]
+    end
+    private_constant :Types
+
     @lock = Mutex.new
 
     class << self
@@ -25,13 +31,7 @@ module Pipeloader
       # @raise [StandardError] of the schema's own code
       def of(schema, text, name) = new(schema, text, name).to_a
 
-      # What the schema says of its types, which takes it long: once, until it is reloaded.
-      def types(schema)
-        @lock.synchronize do
-          @of, @types = schema, SchemaExplanation.new(schema, {}).to_h[:types] unless schema.equal?(@of)
-          @types
-        end
-      end
+      def types(schema) = @lock.synchronize { schema.extend(Types).pipeloader_field_types }
     end
 
     def initialize(schema, text, name)

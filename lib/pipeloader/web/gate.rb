@@ -43,7 +43,9 @@ module Pipeloader
 
       origin = URI.parse(env["HTTP_ORIGIN"].to_s)
       own = URI.parse("#{env["rack.url_scheme"]}://#{env["HTTP_HOST"]}")
-      origin.is_a?(URI::HTTP) && [origin.scheme, origin.host, origin.port] == [own.scheme, own.host, own.port]
+      return false unless origin.is_a?(URI::HTTP) && origin.host
+
+      [origin.scheme, origin.host, origin.port] == [own.scheme, own.host, own.port]
     rescue URI::InvalidURIError
       false
     end

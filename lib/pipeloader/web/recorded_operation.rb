@@ -1,47 +1,79 @@
 # frozen_string_literal: true
 
 require "digest"
+require "weakref"
 
 module Pipeloader
-  # What all executions of one operation have taken together, and the bursts of the latest.
+  # What all executions of one operation have taken together, and the bursts of the latest that is shown.
   class RecordedOperation
     # Of its object, without texts.
     BASE = 2_000
     # Associations of which is said how often they were foreseen.
     MOST_AHEAD = 50
-    private_constant :BASE, :MOST_AHEAD
+    # Longer texts aren't kept; names are cut.
+    LONGEST_TEXT = 20_000
+    LONGEST_NAME = 200
+    private_constant :BASE, :MOST_AHEAD, :LONGEST_TEXT
+
+    class << self
+      # The schema by its name: it may be reloaded. Never larger than what is kept anyway.
+      #
+      # @return [Array<String>] schema, name, text
+      def key(queries)
+        query, another = queries
+        text, name = query.query_string.to_s, query.selected_operation_name.to_s
+        return [query.schema.to_s, name, text] unless another || text.bytesize > LONGEST_TEXT || name.size > LONGEST_NAME
+
+        texts = queries.map { |it| it.query_string.to_s }
+        texts = [Digest::SHA256.hexdigest(texts.join("\0"))] if texts.sum(&:bytesize) > LONGEST_TEXT
+        [query.schema.to_s, queries.map { |it| it.selected_operation_name.to_s }.join(" + ")[0, LONGEST_NAME], *texts]
+      end
+
+      # @return [String, nil] nil for one that is too long to be kept
+      def text(queries)
+        text = queries.map(&:query_string).join("\n\n")
+        text if text.bytesize <= LONGEST_TEXT
+      end
+    end
 
     attr_reader :id, :text
 
-    # @return [Class] as it was executed by last: it may have been reloaded
-    attr_reader :schema
+    # @return [Float] seconds since 1970, when it was executed last
+    attr_reader :at
 
-    # @return [Float] seconds, when it was last shown burst by burst
-    attr_reader :detailed_at
+    # @return [Integer] roughly. The key has the text as well, and the label.
+    attr_reader :bytes
 
-    # @param text [String, nil] nil for one that is too long to be kept
-    def initialize(key, queries, text)
+    # @return [Float, nil] seconds, when it was last shown burst by burst
+    attr_reader :shown_at
+
+    def initialize(key, queries)
       @id = Digest::SHA256.hexdigest(key.join("\0"))[0, 16]
+      @schema_name = Masked.utf8(key[0])
       @label = Masked.utf8(key[1])
       @kind = queries.one? ? queries.first.selected_operation&.operation_type || "query" : "multiplex"
-      @text = text
-      @executions = @round_trips = @statements = @reads = @rows = 0
-      @waited = @saved = 0.0
+      @text = self.class.text(queries)
+      @bytes = @unseen = BASE + (2 * @text.to_s.bytesize) + (2 * @label.bytesize)
+      @executions = @round_trips = @statements = @reads = @rows = @spared = 0
+      @waited = @at = 0.0
       @ahead = {} # {"Post.author" => {owners: 25, asked: 23}}
     end
 
     # @param payload [Hash] of the response's event
     # @param seen [RecordedExecution, nil]
-    # @param now [Float] seconds
-    def add(payload, seen, now)
-      @schema = payload[:queries].first.schema
+    # @param ahead [Hash, nil] what was read ahead, as @ahead
+    def add(payload, seen, ahead)
+      remember(payload[:queries].first.schema)
       @executions += 1
       @round_trips += payload[:bursts]
       @statements += payload[:statements]
       @reads += payload[:reads]
+      @rows += payload[:rows]
+      @spared += [payload[:reads] - payload[:bursts], 0].max
       @waited += payload[:waited] * 1000
-      @at = Time.now
-      see(payload, seen, now) if seen
+      @at = Process.clock_gettime(Process::CLOCK_REALTIME)
+      ahead&.each { |name, count| @ahead[name] = sum(@ahead[name], count) if @ahead.key?(name) || @ahead.size < MOST_AHEAD }
+      show(seen) if seen
     end
 
     # @param payload [Hash] of Trial's event
@@ -50,20 +82,25 @@ module Pipeloader
                  without: (payload[:seconds_without] * 1000).round(3) }
     end
 
-    def bytes = BASE + (2 * @text.to_s.bytesize) + @label.bytesize + @last_bytes.to_i
-
     # Milliseconds, except for `at`.
     def to_h
-      { id: @id, schema: Masked.utf8(@schema.to_s), name: @label, kind: @kind, executions: @executions, round_trips: @round_trips,
-        statements: @statements, reads: @reads, rows: @rows, waited: @waited.round(3), saved: (@saved.round(3) if @distance),
+      { id: @id, schema: @schema_name, name: @label, kind: @kind, executions: @executions, round_trips: @round_trips,
+        statements: @statements, reads: @reads, rows: @rows, waited: @waited.round(3), saved: @distance&.*(@spared)&.round(3),
         round_trip: @distance&.round(3), trial: @trial, foreseen: @ahead.sum { |_, it| it[:owners] },
-        foreseen_and_asked: @ahead.sum { |_, it| it[:asked] }, at: @at.utc.strftime("%FT%T.%LZ") }
+        foreseen_and_asked: @ahead.sum { |_, it| it[:asked] }, at: Time.at(@at).utc.strftime("%FT%T.%LZ") }
     end
 
-    # @param binds [Boolean] whether values are shown that are written into its text
-    def details(binds)
-      text = @text && (binds ? Masked.utf8(@text) : Masked.graphql(@text))
-      { **to_h, text: text, last: @last, ahead: @ahead.map { |name, it| { name: Masked.utf8(name), **it } } }
+    # @return [RecordedExecution, nil] the latest that is shown
+    attr_reader :shown
+
+    # As #to_h, and what was read ahead.
+    def details = { **to_h, ahead: @ahead.map { |name, it| { name: Masked.utf8(name), **it } } }
+
+    # @return [Class, nil] as it was executed by last; nil if it was reloaded since, and is gone
+    def schema
+      @schema.__getobj__
+    rescue WeakRef::RefError
+      nil
     end
 
     def name = (@label unless @label.empty?)
@@ -71,16 +108,16 @@ module Pipeloader
 
     private
 
-    def see(payload, seen, now)
-      @rows += seen.rows
-      @distance = seen.distance || @distance
-      @saved += [payload[:reads] - payload[:bursts], 0].max * @distance if @distance
-      seen.ahead.each { |name, count| @ahead[name] = sum(@ahead[name], count) if @ahead.key?(name) || @ahead.size < MOST_AHEAD }
-      return unless seen.detailed?
+    # Weakly: once code is reloaded, the former schema, and all types with it, would stay for as long as this.
+    def remember(schema)
+      @schema = WeakRef.new(schema) unless @schema && schema.equal?(self.schema)
+    end
 
-      @detailed_at = now
-      @last = seen.timeline(now)
-      @last_bytes = seen.bytes
+    def show(seen)
+      @distance = seen.distance || @distance
+      @shown = seen
+      @shown_at = seen.ended
+      @bytes = @unseen + seen.bytes
     end
 
     def sum(before, count) = before ? before.merge(count) { |_, one, other| one + other } : count

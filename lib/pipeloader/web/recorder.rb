@@ -3,16 +3,31 @@
 module Pipeloader
   # Hears what executions take, and keeps the sums of each operation. Any thread may execute, and any may ask.
   #
-  # Limits: MOST_OPERATIONS operations and MOST_BYTES, estimated; what was executed least recently goes first. An operation's
-  # bursts are kept one by one at most every DETAILED_EVERY seconds.
+  # Most executions cost it a look at the clock, and one call when they are over (see Counters.recorder). Bursts are heard of only
+  # for an execution that is shown burst by burst: of an operation at most one every SHOWN_EVERY seconds, and of all at most
+  # MOST_SHOWN in a second.
+  #
+  # Limits: MOST_OPERATIONS operations and MOST_BYTES, estimated; what was executed least recently goes first.
   class Recorder
     MOST_OPERATIONS = 200
     MOST_BYTES = 4_000_000
-    DETAILED_EVERY = 0.5
-    # Longer texts of operations aren't kept.
-    LONGEST_TEXT = 20_000
+    SHOWN_EVERY = 0.5
+    MOST_SHOWN = 10
     SEEN = :pipeloader_web
     private_constant :SEEN
+
+    # Hears of bursts. While it is silent, and nobody else listens, their events aren't made.
+    class Bursts
+      def initialize(recorder)
+        @recorder = recorder
+      end
+
+      # As ActiveSupport asks before an event is made.
+      def silenced?(_event) = @recorder.idle? || @recorder.showing.nil?
+
+      def call(_event, began, ended, _id, payload) = @recorder.burst(began, ended, payload)
+    end
+    private_constant :Bursts
 
     # @return [Time]
     attr_reader :since
@@ -25,29 +40,32 @@ module Pipeloader
     def initialize
       @lock = Mutex.new
       @binds = false
+      @underway = 0 # executions that are shown
       forget
     end
 
     def start
       @subscriptions ||= [
-        hear(Burst::EVENT) { |began, ended, payload| burst(began, ended, payload) },
-        hear(Counters::RESPONSE) { |*, payload| response(payload) },
-        hear(Trial::EVENT) { |*, payload| trial(payload) },
-        hear(ReadAhead::EVENT) { |*, payload| ahead(payload) }
+        ActiveSupport::Notifications.monotonic_subscribe(Burst::EVENT, Bursts.new(self)),
+        hear(Trial::EVENT) { |payload| trial(payload) },
+        hear(ReadAhead::EVENT) { |payload| namespace&.store(:ahead, payload[:reads]) }
       ]
+      Counters.recorder = self
     end
 
     def stop
       @subscriptions&.each { |it| ActiveSupport::Notifications.unsubscribe(it) }
       @subscriptions = nil
+      Counters.recorder = nil if Counters.recorder.equal?(self)
     end
 
     def running? = !@subscriptions.nil?
 
     def forget
       @lock.synchronize do
-        @operations = {} # {[schema's name, operation's name, text] => RecordedOperation}, what was executed last comes last
+        @operations = {} # {[schema's name, operation's name, text] => RecordedOperation}
         @bytes = @forgotten = 0
+        @second = @shown = 0
         @failure = nil
         @since = Time.now
       end
@@ -62,85 +80,115 @@ module Pipeloader
       end
     end
 
-    # @return [Array(RecordedOperation, Hash), nil] with its #details
+    # @return [Array(RecordedOperation, Hash), nil] with its figures, text, and latest timeline. Texts are masked here, while
+    #   responses go on.
     def details(id)
-      @lock.synchronize do
-        found = @operations.each_value.find { |it| it.id == id }
-        [found, found.details(@binds)] if found
+      found, figures, shown = @lock.synchronize do
+        @operations.each_value.find { |it| it.id == id }&.then { |it| [it, it.details, it.shown] }
       end
+      return unless found
+
+      text = found.text && (@binds ? Masked.utf8(found.text) : Masked.graphql(found.text))
+      [found, { **figures, text: text, last: shown&.to_h }]
+    end
+
+    # An execution begins.
+    #
+    # @param query [GraphQL::Query] its first one
+    # @return [RecordedExecution, nil] that #over gets; nil where it isn't shown
+    def begun(query)
+      guarded { show(query) if allowed?(Process.clock_gettime(Process::CLOCK_MONOTONIC, :second)) && due? }
+    end
+
+    # It is over, or an exception has ended it.
+    #
+    # @param seen [RecordedExecution]
+    def over(seen)
+      guarded do
+        @lock.synchronize { @underway -= 1 }
+        seen.ended = now
+      end
+    end
+
+    # True if no execution is shown that is underway.
+    def idle? = @underway.zero?
+
+    # @return [RecordedExecution, nil] the execution that is underway, if it is shown burst by burst
+    def showing = guarded { namespace&.fetch(:showing, nil) }
+
+    # An execution has succeeded, after it was over.
+    #
+    # @param payload [Hash] of the response's event
+    def response(payload)
+      guarded do
+        queries = payload[:queries]
+        kept = queries.first.context.namespace(SEEN)
+        change(queries) { |operation| operation.add(payload, kept[:showing], kept[:ahead]) }
+      end
+    end
+
+    # @param began, ended [Float] seconds
+    # @param payload [Hash] of Burst's event
+    def burst(began, ended, payload)
+      guarded { showing&.burst(began, ended, payload) }
     end
 
     private
 
-    # A failure in here must not fail the response.
     def hear(event)
-      ActiveSupport::Notifications.monotonic_subscribe(event) do |_, began, ended, _, payload|
-        yield began, ended, payload
-      rescue StandardError => e
-        @failure = Masked.utf8("#{e.class} (#{e.backtrace&.first})")
-      end
+      ActiveSupport::Notifications.monotonic_subscribe(event) { |_, _, _, _, payload| guarded { yield payload } }
     end
 
-    def burst(began, ended, payload)
-      query = Response.queries.grep(GraphQL::Query).first or return
-      seen(query).burst(began, ended, payload)
+    # A failure in here must not fail the response.
+    def guarded
+      yield
+    rescue StandardError => e
+      @failure = Masked.utf8("#{e.class} (#{e.backtrace&.first})")
+      nil
     end
 
-    def ahead(payload)
-      query = Response.queries.grep(GraphQL::Query).first or return
-      seen(query).ahead = payload[:reads]
+    # What this keeps with the execution that is underway.
+    def namespace = Response.queries.find { |it| GraphQL::Query === it }&.context&.namespace(SEEN)
+
+    def show(query)
+      query.context.namespace(SEEN)[:showing] = seen = RecordedExecution.new(@binds)
+      @lock.synchronize { @underway += 1 }
+      seen
     end
 
-    def seen(query)
-      query.context.namespace(SEEN)[:execution] ||= RecordedExecution.new(due?(query), @binds)
+    def due?
+      key = RecordedOperation.key(Response.queries.grep(GraphQL::Query))
+      shown_at = @lock.synchronize { @operations[key]&.shown_at }
+      shown_at.nil? || now - shown_at >= SHOWN_EVERY
     end
 
-    def due?(query)
-      known = @lock.synchronize { @operations[key(Response.queries.grep(GraphQL::Query))] || @operations[key([query])] }
-      known&.detailed_at.nil? || now - known.detailed_at >= DETAILED_EVERY
-    end
-
-    def response(payload)
-      queries = payload[:queries]
-      execution = queries.first.context.namespace(SEEN)[:execution]
-      change(queries) { |operation| operation.add(payload, execution, now) }
+    # Asked before anything else is looked at. To be one too many now and then does no harm: without the lock.
+    def allowed?(second)
+      @second, @shown = second, 0 if second != @second
+      (@shown += 1) <= MOST_SHOWN
     end
 
     def trial(payload)
-      key = key([payload[:query]])
+      key = RecordedOperation.key([payload[:query]])
       @lock.synchronize { @operations[key]&.tried(payload) }
     end
 
     def change(queries)
-      key = key(queries)
+      key = RecordedOperation.key(queries)
       @lock.synchronize do
-        operation = @operations.delete(key)
-        @bytes -= operation.bytes if operation
-        operation ||= RecordedOperation.new(key, queries, kept_text(queries))
+        operation = @operations[key] ||= RecordedOperation.new(key, queries).tap { |it| @bytes += it.bytes }
+        before = operation.bytes
         yield operation
-        @operations[key] = operation
-        @bytes += operation.bytes
+        @bytes += operation.bytes - before
         drop_eldest while @operations.size > MOST_OPERATIONS || @bytes > MOST_BYTES
       end
     end
 
     def drop_eldest
-      _, eldest = @operations.shift
+      key, eldest = @operations.min_by { |_, operation| operation.at }
+      @operations.delete(key)
       @bytes -= eldest.bytes
       @forgotten += 1
-    end
-
-    # The schema by its name: it may be reloaded.
-    def key(queries)
-      [queries.first.schema.to_s, queries.map { |query| query.selected_operation_name.to_s }.join(" + "),
-       *queries.map { |query| short(query.query_string.to_s) }]
-    end
-
-    def short(text) = text.bytesize > LONGEST_TEXT ? Digest::SHA256.hexdigest(text) : text
-
-    def kept_text(queries)
-      text = queries.map(&:query_string).join("\n\n")
-      text if text.bytesize <= LONGEST_TEXT
     end
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

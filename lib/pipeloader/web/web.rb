@@ -114,7 +114,7 @@ module Pipeloader
       json(@recorder.to_h)
     end
 
-    def path = @env["PATH_INFO"].to_s
+    def path = @env["PATH_INFO"].to_s.b
 
     def operation(id)
       operation, details = @recorder.details(id)
@@ -128,7 +128,10 @@ module Pipeloader
       return { fields: [], fields_missing: "Several queries are executed together: see each." } if operation.multiplex?
       return { fields: [], fields_missing: "The text is too long to be kept." } unless operation.text
 
-      { fields: FieldStates.of(operation.schema, operation.text, operation.name), fields_missing: nil }
+      schema = operation.schema
+      return { fields: [], fields_missing: "The schema was reloaded: see after the next execution." } unless schema
+
+      { fields: FieldStates.of(schema, operation.text, operation.name), fields_missing: nil }
     rescue StandardError => e
       { fields: [], fields_missing: "What the schema says of them failed: #{e.class}, #{e.backtrace&.first.to_s[/\A.*?:\d+/]}" }
     end

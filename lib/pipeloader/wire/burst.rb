@@ -99,12 +99,11 @@ module Pipeloader
     # @return what `finish` must be called on; nil if nobody listens
     def begin_event
       @payload = { connection: @adapter, position: @level.position, lane: lane?, reads: unanswered, statements: 0, answers: [],
-                   settings: (response.settings.names if response.settings?), rows: (0 if Burst.watched?),
-                   bytes_sent: 0, bytes_received: 0 }
-      ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if @payload[:rows]
+                   settings: (response.settings.names if response.settings?), rows: 0, bytes_sent: 0, bytes_received: 0 }
+      ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if Burst.watched?
     end
 
-    def count = response.count(@payload[:reads].size, @payload[:statements])
+    def count = response.count(@payload[:reads].size, @payload[:statements], 1, @payload[:rows])
 
     # Whatever ActiveRecord has to ask of the connection first (to connect, to see whether it is there, BEGIN): while it waits
     # for that, nobody reads what another burst's server has to say, which may be what keeps this one's from us (PgBouncer).
@@ -290,7 +289,7 @@ module Pipeloader
       @payload[:reads].concat(brought.flat_map(&:reads))
       answered = [*statements.select(&:answered?), *brought].map(&:reads).reject(&:empty?)
       @payload[:answers].concat(answered.map { |reads| [reads.first.name, reads.size] })
-      @payload[:rows] += [*statements, *brought].sum { |statement| statement.row_count.to_i } if @payload[:rows]
+      @payload[:rows] += [*statements, *brought].sum { |statement| statement.row_count.to_i } if response.told? || Burst.watched?
       @payload[:bytes_sent] += pipeline.bytes_sent
       @payload[:bytes_received] += pipeline.bytes_received
     end

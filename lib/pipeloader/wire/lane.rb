@@ -42,7 +42,7 @@ module Pipeloader
     def pending? = !@over && super
 
     # Beside the lender's, it is no round trip of its own.
-    def count = response.count(@payload[:reads].size, @payload[:statements], 0)
+    def count = response.count(@payload[:reads].size, @payload[:statements], 0, @payload[:rows])
 
     # The connection goes back to its pool: closed, if anything is left on it.
     def give_back
