@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/unit_helper"
-require "pipeloader/web"
+require_relative "../support/web"
 
 class MaskedTest < UnitTest
   SQL = {

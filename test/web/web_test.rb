@@ -2,7 +2,7 @@
 
 require_relative "../support/test_helper"
 require "minitest/mock"
-require "pipeloader/web"
+require_relative "../support/web"
 
 # The page and its JSON, by calls as Rack makes them.
 class WebTest < PipeloaderTest
