@@ -43,7 +43,7 @@ module Pipeloader
 
       origin = URI.parse(env["HTTP_ORIGIN"].to_s)
       own = URI.parse("#{env["rack.url_scheme"]}://#{env["HTTP_HOST"]}")
-      return false unless origin.is_a?(URI::HTTP) && origin.host
+      return false unless origin.is_a?(URI::HTTP) && !origin.host.to_s.empty? # Ruby 3.3 has an empty one, 3.1 none
 
       [origin.scheme, origin.host, origin.port] == [own.scheme, own.host, own.port]
     rescue URI::InvalidURIError
