@@ -33,6 +33,8 @@ module Subprocess
     # One that hangs has said nothing.
     Process.kill(:KILL, child) unless result
     Process.wait(child)
+    # ActiveRecord 8.1 turns no query cache on while a pool has no connection.
+    ActiveRecord::Base.connection_pool.with_connection { |connection| connection.select_value("SELECT 1") }
   end
 
   # Kilobytes of memory that this process had at most.
