@@ -92,15 +92,19 @@ module Pipeloader
       [found, { **figures, text: text, last: shown&.to_h }]
     end
 
-    # An execution begins.
+    # An execution begins, or goes on: graphql-ruby before 2.5.12 runs its dataloader once more for lazy values.
     #
     # @param query [GraphQL::Query] its first one
     # @return [RecordedExecution, nil] that #over gets; nil where it isn't shown
     def begun(query)
-      guarded { show(query) if allowed?(Process.clock_gettime(Process::CLOCK_MONOTONIC, :second)) && due? }
+      guarded do
+        kept = query.context.namespace(SEEN)
+        kept[:showing] = (RecordedExecution.new(@binds) if allowed? && due?) unless kept.key?(:showing)
+        kept[:showing]&.tap { @lock.synchronize { @underway += 1 } }
+      end
     end
 
-    # It is over, or an exception has ended it.
+    # It is over for now, or an exception has ended it.
     #
     # @param seen [RecordedExecution]
     def over(seen)
@@ -150,12 +154,6 @@ module Pipeloader
     # What this keeps with the execution that is underway.
     def namespace = Response.queries.find { |it| GraphQL::Query === it }&.context&.namespace(SEEN)
 
-    def show(query)
-      query.context.namespace(SEEN)[:showing] = seen = RecordedExecution.new(@binds)
-      @lock.synchronize { @underway += 1 }
-      seen
-    end
-
     def due?
       key = RecordedOperation.key(Response.queries.grep(GraphQL::Query))
       shown_at = @lock.synchronize { @operations[key]&.shown_at }
@@ -163,7 +161,8 @@ module Pipeloader
     end
 
     # Asked before anything else is looked at. To be one too many now and then does no harm: without the lock.
-    def allowed?(second)
+    def allowed?
+      second = Process.clock_gettime(Process::CLOCK_MONOTONIC, :second)
       @second, @shown = second, 0 if second != @second
       (@shown += 1) <= MOST_SHOWN
     end
