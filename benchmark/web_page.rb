@@ -11,26 +11,7 @@ require "active_record"
 require "pg"
 require "graphql"
 require "pipeloader/web"
-require_relative "../test/support/private_cluster"
-
-ActiveRecord::Base.establish_connection(PrivateCluster.tcp_hash)
-ActiveRecord::Schema.verbose = false
-ActiveRecord::Schema.define do
-  create_table(:people) { |t| t.string :name }
-  create_table(:posts) { |t| t.string :title; t.belongs_to :author }
-  create_table(:comments) { |t| t.string :body; t.belongs_to :post, index: true; t.belongs_to :author, index: true }
-end
-
-class Person < ActiveRecord::Base; end
-
-class Comment < ActiveRecord::Base
-  belongs_to :author, class_name: "Person"
-end
-
-class Post < ActiveRecord::Base
-  belongs_to :author, class_name: "Person"
-  has_many :comments, -> { order(:id) }
-end
+require_relative "blog"
 
 Person.insert_all!((1..20).map { |id| { name: "Person #{id}" } })
 Post.insert_all!((1..10).map { |id| { title: "Post #{id}", author_id: id } })
