@@ -29,6 +29,14 @@ class ExtendedRelationsTest < PlanTest
     assert_aside "{ page { totalCount collection { title } } }", page(-> { ::Post.order(:id).limit(3).offset(4).extending(Paged) })
   end
 
+  # Whichever way it came to have them.
+  def test_an_object_that_looks
+    value = -> { ::Post.order(:id).limit(100).offset(2).extend(Paged) }
+    assert_aside "{ page { collection { title } totalCount } }", page(value)
+    own = -> { ::Post.order(:id).limit(100).offset(2).tap { |it| def it.total_count = loaded? ? 1 : 2 } }
+    assert_aside "{ page { collection { title } totalCount } }", page(own)
+  end
+
   def test_a_module_that_does_not
     titled = Module.new { def total_count = map(&:title).size }
     assert_plan "{ page { collection { title } } }", page(-> { ::Post.order(:id).limit(3).extending(titled) })

@@ -145,9 +145,7 @@ module Pipeloader
       def plain?(relation)
         return true if just?(relation, relation.class)
 
-        type = relation.class
-        own = ObjectSpace.internal_class_of(relation).ancestors.take_while { |it| !it.equal?(type) }
-        own.all? { |it| methods(it).all? { |name| adds?(type.superclass, name) } }
+        own_modules(relation).all? { |it| methods(it).all? { |name| adds?(relation.class.superclass, name) } }
       end
 
       # True if methods that it is extended with can't tell whether its records are loaded: somebody else may ask them. Kaminari's
@@ -156,7 +154,7 @@ module Pipeloader
       def alike_unloaded?(relation)
         return true if just?(relation, relation.class)
 
-        telling = relation.extending_values.flat_map(&:ancestors).uniq.flat_map { |it| telling(it) }
+        telling = own_modules(relation).flat_map { |it| telling(it) }
         telling.empty? || (whole_page?(relation) && telling.all? { |method| Provenance.of_gem?(KAMINARI, method) })
       end
 
@@ -190,9 +188,17 @@ module Pipeloader
       # Of that module alone.
       def methods(owner) = owner.instance_methods(false) + owner.private_instance_methods(false)
 
+      # @return [Array<Module>] that it is extended with, and its singleton class
+      def own_modules(relation)
+        type = relation.class
+        ObjectSpace.internal_class_of(relation).ancestors.take_while { |it| !it.equal?(type) }
+      end
+
       # @return [Array<UnboundMethod>] of that module, which may look at whether records are loaded
       def telling(owner)
         all = methods(owner).map { |name| owner.instance_method(name) }
+        return all if all.empty? # each relation's singleton class is another
+
         known, telling = @telling[owner]
         return telling if known == all
 
