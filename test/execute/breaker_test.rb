@@ -1,21 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "../support/answers"
-require_relative "../support/faults"
+require_relative "../support/faulty_answers"
 require "open3"
-require "stringio"
 
 # A bug in Pipeloader is a line in the log: what it keeps from being answered, graphql-ruby answers by itself, and from then on all of
 # that operation.
-class BreakerTest < AnswerTest
-  QUERY = "query Posts { posts { title comments { body } } }"
-
-  # Resolvers that read, write, and count how often they are asked.
-  ROOT = Class.new(Schemas::Query) do
+class BreakerTest < FaultyAnswerTest
+  ROOT = Class.new(ROOT) do
     graphql_name "Query"
-    field :names, [String]
-    field :asked, Integer
-    field :writes, String
     field :updates, Integer
     field :locks, String
     field :begins, String
@@ -23,9 +15,6 @@ class BreakerTest < AnswerTest
     field :mine, String
     field :inner, String
 
-    def names = ::Post.order(:id).limit(3).map { |post| post.author&.name.to_s }
-    def asked = context[:asked] = context.fetch(:asked, 0) + 1
-    def writes = ::Comment.create!(post: ::Post.first, body: "by a query").body
     def updates = ::Comment.where(body: "none").update_all(score: 1)
     def locks = ::Post.connection.select_value("SELECT pg_try_advisory_xact_lock(1)").to_s
     def begins = ::Post.transaction { ::Post.first.title }
@@ -34,34 +23,7 @@ class BreakerTest < AnswerTest
     def inner = context.schema.execute(QUERY).to_h.dig("data", "posts").size.to_s
   end
 
-  MUTATION = Class.new(Schemas::Mutation) do
-    graphql_name "Mutation"
-    field :count, Integer
-    def count = context[:calls].push(1).size.tap { ::Post.count }
-  end
-
-  def setup
-    @log = StringIO.new
-    ActiveSupport::LogSubscriber.logger = Logger.new(@log)
-    take_first_alias
-  end
-
-  def teardown
-    ActiveSupport::LogSubscriber.logger = nil
-    Pipeloader.breaker.reset
-    super
-  end
-
   def breaker = Pipeloader.breaker
-
-  # @return [Array<String>] what was logged at least as a warning
-  def warnings = @log.string.lines.grep(/ (?:WARN|ERROR) /).map { |line| line[/: (Pipeloader: .*)/, 1] }
-
-  def make(pipeloader: {}, &block) = Schemas.make(query: ROOT, mutation: MUTATION, pipeloader: { breaker: true, **pipeloader }, &block)
-
-  def schema(**options, &block) = make(pipeloader: options, &block).last
-
-  def plain = @plain ||= make.first
 
   # The answer is graphql-ruby's, where Pipeloader has a bug at +point+; and is it again, where it has none.
   def assert_falls_back(schema, query, point = :read, **options)

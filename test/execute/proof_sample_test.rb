@@ -1,62 +1,28 @@
 # frozen_string_literal: true
 
-require_relative "../support/answers"
-require_relative "../support/faults"
-require "stringio"
+require_relative "../support/faulty_answers"
 
 # `Pipeloader.proof`: of some executions the plain answer is computed, too; where Pipeloader's differs, somebody is told, and the
 # breaker opens.
-class ProofSampleTest < AnswerTest
-  QUERY = "query Posts { posts { title comments { body } } }"
-
-  ROOT = Class.new(Schemas::Query) do
+class ProofSampleTest < FaultyAnswerTest
+  ROOT = Class.new(ROOT) do
     graphql_name "Query"
-    field :names, [String]
-    field :asked, Integer
-    field :writes, String
     field :moment, String
     field :fails, String
     field :piped, String
 
-    def names = ::Post.order(:id).limit(3).map { |post| post.author&.name.to_s }
-    def asked = context[:asked] = context.fetch(:asked, 0) + 1
-    def writes = ::Comment.create!(post: ::Post.first, body: "by a query").body
     def moment = (::Post.count && context[:clock].push(1).size).to_s
     def fails = raise(ArgumentError, "no")
     def piped = ::Pipeloader::ResolverFiber.current.nil?.to_s
   end
 
-  MUTATION = Class.new(Schemas::Mutation) do
-    graphql_name "Mutation"
-    field :count, Integer
-    def count = context[:calls].push(1).size.tap { ::Post.count }
-  end
-
   def setup
-    @log = StringIO.new
-    ActiveSupport::LogSubscriber.logger = Logger.new(@log)
+    super
     @differences = []
     prove
-    take_first_alias
-  end
-
-  def teardown
-    Pipeloader.proof = nil
-    Pipeloader.breaker.reset
-    ActiveSupport::LogSubscriber.logger = nil
-    super
   end
 
   def prove(**options) = Pipeloader.proof = { sample: 1.0, on_difference: ->(difference) { @differences << difference }, **options }
-
-  # @return [Array<String>] what was logged at least as a warning
-  def warnings = @log.string.lines.grep(/ (?:WARN|ERROR) /).map { |line| line[/: (Pipeloader: .*)/, 1] }
-
-  def make(pipeloader: {}, &block) = Schemas.make(query: ROOT, mutation: MUTATION, pipeloader: { breaker: true, **pipeloader }, &block)
-
-  def schema(**options, &block) = make(pipeloader: options, &block).last
-
-  def plain = @plain ||= make.first
 
   # Yields while plans write other titles.
   def wrong_titles(&) = Faults.within(:plan, ->(built) { built.each { |it| it["title"] = "wrong" if it.is_a?(Hash) && it.key?("title") } }, &)
