@@ -21,14 +21,20 @@ module Pipeloader
       def written = Thread.current[KEY]&.written
 
       # Yields to set a connection up, or to look at the schema of the database: that writes nothing.
-      def looking
-        outer, Thread.current[LOOKING] = Thread.current[LOOKING], true
+      def looking(&) = within(LOOKING, true, &)
+      def looking? = Thread.current[LOOKING]
+
+      # Yields while +attempt+ goes on.
+      def around(attempt, &) = within(KEY, attempt, &)
+
+      private
+
+      def within(key, value)
+        outer, Thread.current[key] = Thread.current[key], value
         yield
       ensure
-        Thread.current[LOOKING] = outer
+        Thread.current[key] = outer
       end
-
-      def looking? = Thread.current[LOOKING]
     end
 
     # @yieldparam error [Exception] of Bugs, that the application is about to handle
@@ -41,12 +47,7 @@ module Pipeloader
     alias inspect to_s
 
     # Yields while it goes on.
-    def around
-      outer, Thread.current[KEY] = Thread.current[KEY], self
-      yield
-    ensure
-      Thread.current[KEY] = outer
-    end
+    def around(&) = Attempt.around(self, &)
 
     # An execution begins: the first is its own. Others are its resolvers', of whichever schema, and may do what no connection
     # tells of.

@@ -45,13 +45,15 @@ module Pipeloader
     # True if one of the queries is of an operation that is executed without Pipeloader.
     #
     # @param queries [Array<Hash, GraphQL::Query>] as GraphQL::Schema.multiplex takes them
-    def stops?(schema, queries) = !@opened.empty? && queries.any? { |query| @opened[key(schema, whole(query))]&.plain }
+    def stops?(schema, queries)
+      !@opened.empty? && queries.any? { |query| @opened[key(schema, QueryDocument.whole(query))]&.plain }
+    end
 
     # From now on its operation is executed without Pipeloader. What it is already, isn't said again.
     #
     # @param query [Hash, GraphQL::Query]
     def open!(schema, query, reason, plain: true)
-      query = whole(query)
+      query = QueryDocument.whole(query)
       keys = keys(schema, query) or return
       opened = Opened.new(schema: schema.name || schema.to_s, operation: keys.last.last, document: text(query)[0, SHOWN],
                           reason: reason, at: Time.now, plain: plain).freeze
@@ -82,9 +84,6 @@ module Pipeloader
                   "#{opened.document.squish[0, 200]}")
     end
 
-    # A GraphQL::Query::Partial's operation is its query's.
-    def whole(query) = query.is_a?(Hash) || query.is_a?(GraphQL::Query) ? query : query.query
-
     # @return [Array, nil] nil where there is no document
     def key(schema, query, name = name(query))
       text = text(query)
@@ -108,12 +107,8 @@ module Pipeloader
     def print(document) = GraphQL::Language::Printer.new.print(document)
 
     def names(query)
-      name = name(query)
-      document = query.is_a?(Hash) ? query[:document] || GraphQL.parse(query[:query]) : query.document
-      operations = document.definitions.grep(GraphQL::Language::Nodes::OperationDefinition)
-      operations.one? ? [nil, operations.first.name].uniq : [name]
-    rescue GraphQL::ParseError
-      nil
+      operations = QueryDocument.operations(query) or return
+      operations.one? ? [nil, operations.first.name].uniq : [name(query)]
     end
 
     @of_process = new

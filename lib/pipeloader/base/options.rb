@@ -35,6 +35,9 @@ module Pipeloader
         end
       end
 
+      # True if it is a part of all executions.
+      def part?(value) = value.is_a?(Numeric) && (0..1).cover?(value)
+
       # @param given [Hash] what a schema has been given
       # @param defaults [Hash] what it takes from the application
       # @return [Hash] what holds for it

@@ -81,7 +81,7 @@ module Pipeloader
       private
 
       def callable_of(value)
-        return if value == true || value == false || part?(value)
+        return if value == true || value == false || Options.part?(value)
         raise ArgumentError, "#{ALLOWED}; got #{value.inspect}" unless value.respond_to?(:call) && (takes = arguments_of(value))
 
         Callable.new(value, takes == :context)
@@ -95,8 +95,6 @@ module Pipeloader
         parameters.intersect?(%i[req opt rest]) ? :context : :nothing
       end
 
-      def part?(value) = value.is_a?(Numeric) && (0..1).cover?(value)
-
       # What it executes or reads itself, is without Pipeloader.
       def on?(query)
         callable = @callable or return chosen?(@enabled)
@@ -108,7 +106,7 @@ module Pipeloader
 
       def chosen?(value)
         return value unless value.is_a?(Numeric)
-        raise ArgumentError, "#{value.inspect} is no part from 0 to 1" unless part?(value)
+        raise ArgumentError, "#{value.inspect} is no part from 0 to 1" unless Options.part?(value)
 
         @random.rand < value
       end

@@ -27,15 +27,15 @@ module Pipeloader
     # @param queries [Array<Hash, GraphQL::Query, GraphQL::Query::Partial>]
     # @return [Boolean] whether they are there to read alone, as far as their documents tell
     def self.queries?(queries)
-      queries.all? { |query| query.is_a?(Hash) ? query?(query) : (query.is_a?(GraphQL::Query) ? query : query.query).query? }
+      queries.all? do |query|
+        whole = QueryDocument.whole(query)
+        whole.is_a?(Hash) ? query?(whole) : whole.query?
+      end
     end
 
     def self.query?(options)
-      document = options[:document] || GraphQL.parse(options[:query].to_s)
-      operations = document.definitions.grep(GraphQL::Language::Nodes::OperationDefinition)
-      operations.any? && operations.all? { |operation| [nil, "query"].include?(operation.operation_type) }
-    rescue GraphQL::ParseError
-      false
+      operations = QueryDocument.operations(options)
+      !operations.nil? && operations.any? && operations.all? { |operation| [nil, "query"].include?(operation.operation_type) }
     end
     private_class_method :again?, :query?
 

@@ -28,11 +28,9 @@ module Pipeloader
       private
 
       def fits?(value)
-        value.is_a?(Hash) && (value.keys - NAMES).empty? && part?(value.fetch(:sample, 0)) &&
+        value.is_a?(Hash) && (value.keys - NAMES).empty? && Options.part?(value.fetch(:sample, 0)) &&
           (value[:on_difference].nil? || value[:on_difference].respond_to?(:call)) && [nil, true, false].include?(value[:values])
       end
-
-      def part?(value) = value.is_a?(Numeric) && (0..1).cover?(value)
     end
 
     # @return [Numeric] of all executions

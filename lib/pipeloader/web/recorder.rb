@@ -160,7 +160,8 @@ module Pipeloader
       shown_at.nil? || now - shown_at >= SHOWN_EVERY
     end
 
-    # Asked before anything else is looked at. To be one too many now and then does no harm: without the lock.
+    # Asked before anything else is looked at, and without the lock: threads that ask at once may be one too many, which does no
+    # harm.
     def allowed?
       second = Process.clock_gettime(Process::CLOCK_MONOTONIC, :second)
       @second, @shown = second, 0 if second != @second

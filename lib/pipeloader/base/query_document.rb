@@ -1,0 +1,20 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # What a query says, in each form that GraphQL::Schema.multiplex takes: a Hash of options, a GraphQL::Query, a part of one.
+  module QueryDocument
+    class << self
+      # @return [Hash, GraphQL::Query] of a GraphQL::Query::Partial, the query that it is a part of
+      def whole(query) = query.is_a?(Hash) || query.is_a?(GraphQL::Query) ? query : query.query
+
+      # @param query [Hash, GraphQL::Query]
+      # @return [Array<GraphQL::Language::Nodes::OperationDefinition>, nil] nil for a text that isn't GraphQL
+      def operations(query)
+        document = query.is_a?(Hash) ? query[:document] || GraphQL.parse(query[:query].to_s) : query.document
+        document.definitions.grep(GraphQL::Language::Nodes::OperationDefinition)
+      rescue GraphQL::ParseError
+        nil
+      end
+    end
+  end
+end
