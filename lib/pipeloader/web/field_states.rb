@@ -18,12 +18,6 @@ module Pipeloader
     DEEPEST = 40
     private_constant :MOST, :DEEPEST
 
-    # What a schema says of its types, which takes it long: once. It keeps that itself, to go with it when code is reloaded.
-    module Types
-      def pipeloader_field_types = @pipeloader_field_types ||= SchemaExplanation.new(self, {}).to_h[:types]
-    end
-    private_constant :Types
-
     @lock = Mutex.new
 
     class << self
@@ -31,7 +25,13 @@ module Pipeloader
       # @raise [StandardError] of the schema's own code
       def of(schema, text, name) = new(schema, text, name).to_a
 
-      def types(schema) = @lock.synchronize { schema.extend(Types).pipeloader_field_types }
+      # What a schema says of its types, which takes it long: once. The schema keeps that, to go with it when code is reloaded.
+      def types(schema)
+        @lock.synchronize do
+          schema.instance_variable_get(:@pipeloader_field_types) ||
+            schema.instance_variable_set(:@pipeloader_field_types, SchemaExplanation.new(schema, {}).to_h[:types])
+        end
+      end
     end
 
     def initialize(schema, text, name)
