@@ -48,12 +48,17 @@ module Pipeloader
     def use(schema, **options)
       Options.check(options)
       Lanes.of(options[:lanes])
-      Patches::Locks.install
-      Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
+      prepare
       schema.singleton_class.prepend(Schema)
       schema.pipeloader_given = options.except(:field_exact).freeze
       schema.pipeloader_field_exact = options[:field_exact]
       Patches.install_for(schema.pipeloader_options)
+    end
+
+    # What is needed only where fibers park.
+    def prepare # :nodoc:
+      Patches::Locks.install
+      Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
     end
 
     # @return [Hash{Symbol => Object}] what schemas have that don't say otherwise when they `use Pipeloader, …`
@@ -171,6 +176,7 @@ module Pipeloader
     #
     #: [T] () { () -> T } -> T
     def disabled(&block)
+      ResolverFiber.current&.await_turn_to_act
       Switch.decided(off: true) { without_parking(&block) }
     end
 
@@ -191,6 +197,38 @@ module Pipeloader
     #
     #: [T, U] (Array[T]) { (T) -> U } -> Array[U]
     def multiplex(values, &) = Multiplex.map(values, &)
+
+    # Calls the block for each value, as `values.map` does, so that what the blocks read from PostgreSQL comes together: by as
+    # many round trips as one block takes. Inside a resolver, together with what its response reads. See docs/gather.md.
+    #
+    #     Pipeloader.map(posts) { |post| PostSerializer.new(post).as_json }
+    #
+    # @param values [Enumerable]
+    # @raise what the first block has raised; those behind it are ended where they wait, or don't begin
+    #
+    #: [T, U] (Enumerable[T]) { (T) -> U } -> Array[U]
+    def map(values, &block)
+      raise ArgumentError, "Pipeloader.map needs a block" unless block
+
+      Gathering.open(stops: true) { |gathering| gathering.each(values.to_a, &block) }.map(&:value)
+    end
+
+    # Yields to ask for things of different kinds that are read together. Returns what the block returns, when all are done.
+    #
+    #     Pipeloader.gather do |gathering|
+    #       count = gathering.async { Post.count }
+    #       user = gathering.async { User.find(1) }
+    #       [count.value, user.value]
+    #     end
+    #
+    # @raise what the block has raised; else what a block of `async` has raised whose value nobody has asked for
+    #
+    #: [T] () { (Gathering) -> T } -> T
+    def gather(&block)
+      raise ArgumentError, "Pipeloader.gather needs a block" unless block
+
+      Gathering.open(&block)
+    end
 
     # Executes a query, and says of each field whether it is compiled, or why it isn't, and which statements were sent. See
     # docs/plans.md.

@@ -3,7 +3,8 @@
 # Who runs when: the dataloader that a schema gets, its jobs in serial order, and the fibers that they run on, with the dynamic
 # state (scopes, Current, locale, roles) that each takes along when it parks.
 #
-# In: jobs of graphql-ruby. Out: the same, done, in an order that no answer depends on. Called by: the patches.
+# In: jobs of graphql-ruby, and blocks of plain Ruby. Out: the same, done, in an order that no answer depends on. Called by: the
+# patches.
 
 require "pipeloader/fibers/instrumentation"
 require "pipeloader/fibers/query_settings"
@@ -28,6 +29,8 @@ require "pipeloader/fibers/delivery"
 require "pipeloader/fibers/resolver_fiber"
 require "pipeloader/fibers/bystander"
 require "pipeloader/fibers/multiplex"
+require "pipeloader/fibers/task"
+require "pipeloader/fibers/gathering"
 require "pipeloader/fibers/side_by_side"
 require "pipeloader/fibers/dynamic_state"
 require "pipeloader/fibers/fiber_state"

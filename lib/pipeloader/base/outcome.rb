@@ -11,6 +11,15 @@ module Pipeloader
       new(nil, e)
     end
 
+    # As .of, of code of the application's.
+    def self.of_block
+      new(yield, nil)
+    rescue StandardError, ScriptError, SystemExit, SystemStackError => e
+      raise if e.instance_of?(::Timeout::Error) # and not Net::ReadTimeout
+
+      new(nil, e)
+    end
+
     def value = error ? raise(error) : returned
   end
 end

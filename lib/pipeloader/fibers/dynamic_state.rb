@@ -27,6 +27,14 @@ module Pipeloader
       new(query_caches, execution, Snapshot.new(execution, I18n.config.locale, flags))
     end
 
+    # Yields, and puts back what is seen now.
+    def self.keeping
+      state = current([])
+      yield
+    ensure
+      state.install(state.known)
+    end
+
     # @param execution [Hash] ActiveSupport's own: {active_record_scope_registry: #<ScopeRegistry>, time_zone: …}
     def initialize(query_caches, execution, known)
       @query_caches = query_caches

@@ -41,6 +41,9 @@ module Pipeloader
       @rested = @base.known if shared
     end
 
+    # What the job has assigned has never been.
+    def put_back_rest = (@state.install(@rest) unless at_rest?)
+
     # As #leave, in the middle of a job.
     def settle(fiber)
       return if at_rest?

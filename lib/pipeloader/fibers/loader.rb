@@ -69,6 +69,7 @@ module Pipeloader
         QuerySettings.check_disabled(Response.queries)
         return super
       end
+      ResolverFiber.current&.await_turn_to_act
       outer = @pipeloader_run
       Response.within(pipeloader_lanes) do |response|
         inner = @pipeloader_run = Run.new(response, *pipeloader_multiplexed) { pipeloader_queued_jobs }
@@ -84,6 +85,8 @@ module Pipeloader
 
     # Until it yields for good: what a fiber of ours waits for, may be waited for out here.
     def run_fiber(fiber)
+      return if @pipeloader_sleepers&.fetch(fiber, nil)&.call == false
+
       result = super
       result = result.serve(fiber) while OutwardWait === result
       result
@@ -104,6 +107,27 @@ module Pipeloader
     def pipeloader_go_on(work, parent)
       append_job(pipeloader_job(work, parent, part: true))
       @pending_jobs.unshift(@pending_jobs.pop) if pipeloader_queues?
+    end
+
+    # Queue what makes jobs of its own: behind all others, and before.
+    #
+    #: (^() -> void) -> void
+    def pipeloader_put_last(work) = @pending_jobs.push(work)
+    def pipeloader_put_first(work) = @pending_jobs.unshift(work)
+
+    # Raises in a fiber that waits.
+    def pipeloader_raise_in(fiber, error)
+      result = fiber.raise(error)
+      result = result.serve(fiber) while OutwardWait === result
+    end
+
+    # Until the block returns true, a fiber that waits isn't woken.
+    def pipeloader_sleep(&block)
+      sleepers = @pipeloader_sleepers ||= {}.compare_by_identity
+      sleepers[Fiber.current] = block
+      pipeloader_yield
+    ensure
+      sleepers.delete(Fiber.current)
     end
 
     # Does what is appended inside the block when that ends.

@@ -82,16 +82,8 @@ module Pipeloader
       # Yields, and returns in its turn. What ends a response from outside doesn't wait.
       #
       # @return [Outcome]
-      def in_turn
-        outcome = begin
-          Outcome.new(yield, nil)
-        rescue StandardError, ScriptError => e
-          raise if e.instance_of?(::Timeout::Error) # and not Net::ReadTimeout
-
-          Outcome.new(nil, e)
-        end
-        await_turn
-        outcome
+      def in_turn(&)
+        Outcome.of_block(&).tap { await_turn }
       end
 
       # Yields in its turn, to execute what has nothing to do with the other branches.

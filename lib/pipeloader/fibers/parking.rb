@@ -90,6 +90,11 @@ module Pipeloader
       @loader.pipeloader_yield until @run.turns.turn?(job) || saturated?
     end
 
+    # As #await_turn, however few fibers can begin: those before either have begun, or are begun by whoever waits for them.
+    def await_turn_to_act(job)
+      @loader.pipeloader_sleep { @run.turns.turn?(job) } until !allowed? || @run.turns.turn?(job)
+    end
+
     # Waits until another fiber's +flight+ has landed. Not where that fiber waits for this one: both read, as they would one
     # after the other. Not inside a transaction: the fibers that went on would be in it. And not where no fiber makes progress:
     # while a source is loading no resolver's fiber wakes, and a query that a resolver executes can't wait for the outer one.

@@ -43,6 +43,12 @@ module Pipeloader
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.
     attr_accessor :subject
 
+    # The Gathering whose block it is at; nil for none.
+    attr_accessor :gathering
+
+    # @return [Task, nil] that it does
+    attr_reader :task
+
     # By how many round trips a tree of rows comes, as `use Pipeloader, trips: …`. Where somebody measures, it doesn't depend on
     # what took less time.
     #
@@ -66,7 +72,7 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
-      @subject = @followers = @branch = nil
+      @subject = @followers = @branch = @gathering = @task = nil
       @jobs = @uncoalesced = 0
     end
 
@@ -162,6 +168,38 @@ module Pipeloader
     # As #await_turn, for an exception that is about to leave the response.
     def await_turn_of(error) = @run.await_turn_of(error, self)
 
+    # Yields, to do a Task. What that assigns ends with it.
+    def for_task(task)
+      outer, @task, @gathering = [@task, @gathering], task, nil
+      yield
+    ensure
+      @task, @gathering = outer
+      @state.put_back_rest
+    end
+
+    # Returns when a Task may do what others could notice: in its turn. The block of a Gathering comes after its Tasks.
+    #
+    # @raise [Gathering::Canceled]
+    def await_turn_to_act
+      @gathering&.wait
+      return unless @task
+
+      @parking.await_turn_to_act(job)
+      @task.go_on
+    end
+
+    # As #await_turn_of, of a Task's, which has to be the first that fails.
+    def await_turn_to_fail(error)
+      @parking.await_turn_to_act(job)
+      await_turn_of(error)
+    end
+
+    # How often any fiber of its run has got on.
+    def steps = @run.steps
+
+    # @return [Snapshot, nil] the state that it was put into, to work for others
+    def pinned = @state.pinned
+
     # Lets the other fibers go on where this one can't. True if any of them got somewhere.
     def give_way = @parking.give_way
 
@@ -195,6 +233,7 @@ module Pipeloader
 
     # Somebody is about to write: what was asked for before is read first.
     def catch_up
+      await_turn_to_act
       outdate
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
     end

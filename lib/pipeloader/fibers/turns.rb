@@ -8,6 +8,9 @@ module Pipeloader
   # waits its *turn*: until no job is unfinished that a serial run would have come to before. Then it finds what it
   # would have found there. Fields that don't fail know nothing of this.
   class Turns
+    SWEEP = 50
+    private_constant :SWEEP
+
     # Another object when jobs have changed places.
     attr_reader :order
 
@@ -16,6 +19,7 @@ module Pipeloader
     def initialize(&unfinished)
       @unfinished = unfinished
       @order = Object.new
+      @asked = 0 # how often a job has asked for its turn
       @asks = [] # SourceRounds::Asks, until places are compared
       @within = [] # those of sources, to be settled anew when others are settled sooner
     end
@@ -63,12 +67,19 @@ module Pipeloader
     # True if nothing that is unfinished comes before +job+, the one that is running; but for what waits for it.
     def turn?(job)
       @line ||= @unfinished.call(job)
-      line.pop while line.last&.finished?
+      sweep
+      return true if line.last.equal?(job)
+
       first = line.reverse_each.find { |other| !other.finished? && !other.waits_for?(job) && !@aside&.key?(other) }
       first.nil? || first.compare(job) >= 0
     end
 
     private
+
+    # Takes out those that have finished: those behind one that waits for its parts only now and then.
+    def sweep
+      (@asked += 1) % SWEEP == 0 ? line.reject!(&:finished?) : (line.pop while line.last&.finished?)
+    end
 
     # @return [Array<Job>] the first one last
     def line

@@ -57,6 +57,7 @@ module Pipeloader
             (hidden + open).each do |name|
               define_method(name) do |*arguments, **options, &block|
                 fiber = ResolverFiber.current or return super(*arguments, **options, &block)
+                fiber.await_turn_to_act
                 begin
                   fiber.outdate
                   super(*arguments, **options, &block)

@@ -164,6 +164,7 @@ module Pipeloader
 
       # Functions may write, lock, or set something.
       def pipeloader_call(sql, fiber)
+        fiber.await_turn_to_act
         Attempt.written
         fiber.park_no_more if SQLText.sets_by_function?(sql)
       end

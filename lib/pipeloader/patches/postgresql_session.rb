@@ -78,6 +78,7 @@ module Pipeloader
 
       # `query_value`, `query_values`
       def query(sql, name = nil, **)
+        ResolverFiber.current&.await_turn_to_act unless name == "SCHEMA"
         pipeloader_stay_if_set(sql)
         name == "SCHEMA" ? Attempt.looking { super } : super
       end
@@ -89,6 +90,7 @@ module Pipeloader
 
       # Nobody sees what is done with it.
       def raw_connection
+        ResolverFiber.current&.await_turn_to_act
         ResolverFiber.current&.park_no_more
         super
       end

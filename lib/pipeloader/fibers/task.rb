@@ -1,0 +1,65 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # One block of a Gathering, and what came of it.
+  class Task
+    # @param work [#call]
+    def initialize(gathering, work)
+      @gathering = gathering
+      @work = work
+      @claimed = false
+    end
+
+    alias inspect to_s
+
+    # @return what the block has returned, as soon as that is known
+    # @raise what it has raised
+    # @raise [ThreadError] if that will never be known
+    def value
+      @gathering.wait_for(self) unless ended?
+      @claimed = true
+      (thrown = @outcome.error).is_a?(UncaughtThrowError) ? throw(thrown.tag, thrown.value) : @outcome.value
+    end
+
+    def ended? = !@outcome.nil?
+
+    # True if it has failed, and nobody has been told.
+    def unclaimed? = !@outcome&.error.nil? && !@claimed
+
+    # Does the block; called by its job, or where it is asked for.
+    def call
+      return if over?
+
+      @native, @fiber = ::Fiber.current, ResolverFiber.current
+      @outcome = @fiber ? @fiber.for_task(self) { outcome } : DynamicState.keeping { Outcome.of_block(&@work) }
+    rescue Gathering::Canceled
+      nil
+    ensure
+      @native = @fiber = nil
+      @gathering.ended(@outcome)
+    end
+
+    # It never goes on, if it waits.
+    def cancel
+      return unless @native&.alive?
+
+      @fiber.park_no_more
+      @fiber.loader.pipeloader_raise_in(@native, Gathering::Canceled)
+    end
+
+    # True if nobody wants to know any more.
+    def over? = @gathering.over?
+
+    # @raise [Gathering::Canceled] then
+    def go_on = (raise Gathering::Canceled if over?)
+
+    private
+
+    # Of several that fail, the first one's is what a serial run would have come to.
+    def outcome
+      outcome = Outcome.of_block(&@work)
+      @fiber.await_turn_to_fail(outcome.error) if outcome.error && @gathering.stops?
+      outcome
+    end
+  end
+end
