@@ -174,6 +174,7 @@ module Pipeloader
       @open += tasks.size
       return tasks.each { |task| task.call unless @over } unless queues?
 
+      @fiber.response.gathers = true
       @loader.pipeloader_put_last(self) if @waiting.empty?
       @waiting.concat(tasks)
     end

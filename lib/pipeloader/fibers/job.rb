@@ -78,9 +78,6 @@ module Pipeloader
     # True if +job+ is a part of it, or of a part.
     def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))
 
-    # True if it does a Task, or a part of one's work.
-    def of_task? = Task === @work || (!parent.nil? && parent.of_task?)
-
     # @return [Array<Job>] itself, and those that it is a part of
     def with_wholes = part? ? [self, *parent.with_wholes] : [self]
 

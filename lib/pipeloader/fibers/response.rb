@@ -50,7 +50,10 @@ module Pipeloader
     attr_reader :context
 
     # The Job whose read has aborted a transaction that was open before; nil if none has, or a source's or a mere fiber's.
-    attr_accessor :aborted_by
+    attr_reader :aborted_by
+
+    # Whether blocks of a Gathering read in it.
+    attr_accessor :gathers
 
     # What it has read before anybody has asked for it; nil if nothing. See the forecast room.
     attr_accessor :read_ahead
@@ -67,6 +70,15 @@ module Pipeloader
     attr_reader :lanes
 
     alias inspect to_s # else everything that it leads to: a NoMethodError asks for it
+
+    # A read has aborted +session+'s transaction. Blocks behind its own may have read before that, so that COMMIT alone could hear
+    # of it.
+    #
+    #: (Job?, Session) -> void
+    def abort_by(job, session)
+      @aborted_by ||= job
+      session.cut_short = true if @gathers
+    end
 
     def initialize(lanes)
       Response.preparation&.call

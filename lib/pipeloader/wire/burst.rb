@@ -263,7 +263,7 @@ module Pipeloader
 
     def deliver(statements, connection)
       failed = statements.find(&:failed?) if !apart?(connection) && connection.transaction_status == PG::PQTRANS_INERROR
-      abort_by(failed.reads.first.job) if failed && !failed.follow_up?
+      response.abort_by(failed.reads.first.job, @session) if failed && !failed.follow_up?
       statements.each do |statement|
         next if !statement.answered? || statement.spoiled?
 
@@ -271,12 +271,6 @@ module Pipeloader
         reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
         deliver(statement.followers, connection) unless statement.followers.empty?
       end
-    end
-
-    # Tasks behind may have read before it did, so that COMMIT alone could hear of it.
-    def abort_by(job)
-      response.aborted_by ||= job
-      @session.cut_short = true if job&.of_task?
     end
 
     # In a transaction that +failed+ has ended, a failure is the first read's only, and an answer that of those that were asked
