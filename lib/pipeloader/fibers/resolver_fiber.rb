@@ -152,6 +152,7 @@ module Pipeloader
     def park(read)
       read.followers, @followers = @followers, nil
       @parking.park(read, @state)
+      @task.go_on if @task && parks? # not in what ends it: `ensure` may read
     end
 
     # Yields, to read something along with which +followers+ are looked up.
@@ -186,6 +187,12 @@ module Pipeloader
 
       @parking.await_turn_to_act(job)
       @task.go_on
+    end
+
+    # As above, for what changes the session: no other fiber goes on until its job has ended.
+    def act_alone
+      await_turn_to_act
+      park_no_more
     end
 
     # As #await_turn_of, of a Task's, which has to be the first that fails.

@@ -50,8 +50,15 @@ module Pipeloader
     # True if nobody wants to know any more.
     def over? = @gathering.over?
 
+    # What it does then in `ensure` may read.
+    #
     # @raise [Gathering::Canceled] then
-    def go_on = (raise Gathering::Canceled if over?)
+    def go_on
+      return unless over?
+
+      @fiber&.park_no_more
+      raise Gathering::Canceled
+    end
 
     private
 

@@ -8,9 +8,6 @@ module Pipeloader
   # waits its *turn*: until no job is unfinished that a serial run would have come to before. Then it finds what it
   # would have found there. Fields that don't fail know nothing of this.
   class Turns
-    SWEEP = 50
-    private_constant :SWEEP
-
     # Another object when jobs have changed places.
     attr_reader :order
 
@@ -19,7 +16,6 @@ module Pipeloader
     def initialize(&unfinished)
       @unfinished = unfinished
       @order = Object.new
-      @asked = 0 # how often a job has asked for its turn
       @asks = [] # SourceRounds::Asks, until places are compared
       @within = [] # those of sources, to be settled anew when others are settled sooner
     end
@@ -67,18 +63,22 @@ module Pipeloader
     # True if nothing that is unfinished comes before +job+, the one that is running; but for what waits for it.
     def turn?(job)
       @line ||= @unfinished.call(job)
-      sweep
-      return true if line.last.equal?(job)
-
-      first = line.reverse_each.find { |other| !other.finished? && !other.waits_for?(job) && !@aside&.key?(other) }
-      first.nil? || first.compare(job) >= 0
+      first = first_for(job)
+      first.nil? || first.equal?(job) || first.compare(job) >= 0
     end
 
     private
 
-    # Takes out those that have finished: those behind one that waits for its parts only now and then.
-    def sweep
-      (@asked += 1) % SWEEP == 0 ? line.reject!(&:finished?) : (line.pop while line.last&.finished?)
+    # Takes out those that have finished on the way, so that each is met once: also behind one that waits for its parts.
+    #
+    # @return [Job, nil] whose turn it is, but for those that wait for +job+
+    def first_for(job)
+      at = line.size
+      while (at -= 1) >= 0
+        other = @line[at]
+        next @line.delete_at(at) if other.finished?
+        return other unless other.waits_for?(job) || @aside&.key?(other)
+      end
     end
 
     # @return [Array<Job>] the first one last

@@ -90,13 +90,12 @@ module Pipeloader
 
       # Nobody sees what is done with it.
       def raw_connection
-        ResolverFiber.current&.await_turn_to_act
-        ResolverFiber.current&.park_no_more
+        ResolverFiber.current&.act_alone
         super
       end
 
       def schema_search_path=(path)
-        ResolverFiber.current&.park_no_more
+        ResolverFiber.current&.act_alone
         super
       end
 
@@ -149,7 +148,7 @@ module Pipeloader
 
       def pipeloader_stay_if_set(sql)
         fiber = ResolverFiber.current
-        fiber.park_no_more if fiber && SQLText.sets?(sql)
+        fiber.act_alone if fiber && SQLText.sets?(sql)
       end
 
       # @raise [ActiveRecord::StatementInvalid] if the transaction that Pipeloader cut short isn't there any more
