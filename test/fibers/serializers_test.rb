@@ -7,7 +7,7 @@ require_relative "../support/answers"
 class SerializersTest < AnswerTest
   # Each gem in its own words: a post, its author, and its comments with those who wrote them.
   def self.gem_for(name, &block) = (GEMS[name] = block)
-  GEMS = {} # rubocop:disable Style/MutableConstant -- the gems below are put in
+  GEMS = {}
 
   gem_for "as_json" do
     ->(post) { post.as_json(only: :title, include: { author: { only: :name }, comments: { only: :body, include: { commenter: { only: :name } } } }) }
