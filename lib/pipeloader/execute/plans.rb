@@ -184,6 +184,7 @@ module Pipeloader
       return unless associations.all? { |it| ReturnedValue.readable_association?(it) && ReturnedValue.forgets?(it) }
       return unless (link = link(associations, type, selections, node))
 
+      associations.each(&:pipeloader_write)
       Executor.new(ResolverFiber.current, context).associations(link, associations)
     rescue Foreseen
       nil

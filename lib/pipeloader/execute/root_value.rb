@@ -26,6 +26,7 @@ module Pipeloader
       association = value.proxy_association
       return records(association.target) if association.loaded?
 
+      association.pipeloader_write
       relation(scope_of(association)) if ReturnedValue.plain?(value) && ReturnedValue.readable_association?(association)
     end
 

@@ -46,7 +46,8 @@ module Pipeloader
       rows.empty? || rows.first.size == 2 ? rows.first&.first : raise(DoesNotFit)
     end
 
-    def ends?(call)
+    def ends?
+      call = @queries.last
       Chain::CALCULATIONS[call.name]&.cover?(call.arguments.size) && (call.name == :exists? || call.keywords.empty?)
     end
 

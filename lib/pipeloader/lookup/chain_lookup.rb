@@ -13,8 +13,9 @@ module Pipeloader
     CHANGING = %i[joins left_joins left_outer_joins merge].freeze
     # Clauses that come of them. Others change what becomes of the rows, or when they are asked for.
     CLAUSES = %i[where order reordering limit offset distinct unscope references joins left_outer_joins].freeze
-    # {method that asks for one record => how many arguments it may have}
-    SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
+
+    # Those that take it of what is in memory.
+    PICKING = %i[first take last].freeze
 
     # Methods that bring it then.
     INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
@@ -22,10 +23,7 @@ module Pipeloader
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :MERGED, :MERGING, :CHANGING, :CLAUSES, :SINGLE, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
-
-    # True if +chain+ ends with a question for one record.
-    def self.single?(chain) = SINGLE.key?(chain.calls.last.name)
+    private_constant :QUERIES, :MERGED, :MERGING, :CHANGING, :CLAUSES, :PICKING, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # @param chain [Chain] whose reader is the association's
     # @param arguments [FieldArguments, nil] that it is given; nil if it has them
@@ -34,7 +32,7 @@ module Pipeloader
       @chain = chain.parameters.empty? ? chain.with({}) : chain
       @arguments = arguments
       @queries = @chain.calls.drop(1)
-      @last = @queries.pop if ends?(@queries.last)
+      @last = @queries.pop if ends?
       @bound = Bounded.new(MOST_ARGUMENTS) # {arguments => ChainLookup}
     end
 
@@ -57,12 +55,14 @@ module Pipeloader
     end
 
     def many? = @last.nil?
+    def whole? = false
+    def picks? = @queries.empty? && PICKING.include?(@last&.name) && relation_with(substitutes).order_values.empty?
     def contexts = @chain.contexts
 
     private
 
     def with(given) = self.class.new(@reflection, @projection, @chain.with(given), @arguments)
-    def ends?(call) = SINGLE[call.name]&.cover?(call.arguments.size)
+    def ends? = @chain.single?
 
     # True if all that is called is ActiveRecord's, or asked for by its like.
     def known?

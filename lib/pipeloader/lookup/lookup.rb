@@ -100,6 +100,12 @@ module Pipeloader
     # True if there may be several rows for an owner.
     def many? = @reflection.collection?
 
+    # True if it is all of an association that leads to several records, as ActiveRecord would keep it in memory.
+    def whole? = many?
+
+    # True if it is a record that ActiveRecord would take by its place, of an association without an order: in memory, another.
+    def picks? = false
+
     # @return [Projection] of its rows
     attr_reader :projection
 

@@ -148,6 +148,17 @@ module Pipeloader
 
     # Host:: ActiveRecord::Associations::CollectionAssociation, which has a `load_target` of its own; see Association.
     module CollectionAssociation
+      # A plan writes its rows: without Pipeloader its records would be in memory from now on.
+      def pipeloader_write = @pipeloader_written = true
+
+      # `first` and `last` are of what is in memory: where nothing orders the records, others than ActiveRecord would ask for.
+      def find_from_target? = super || @pipeloader_written || false
+
+      def reset
+        @pipeloader_written = nil if @pipeloader_written
+        super
+      end
+
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || @loaded || ReadAhead.holds?(self, fiber)

@@ -10,7 +10,8 @@ module Pipeloader
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40
     COUNTED = "its counter cache says how many there are until it is loaded"
-    private_constant :DEEP, :COUNTED
+    PICKED = "a record is taken by its place in an association without an order, which is in memory by then or not"
+    private_constant :DEEP, :COUNTED, :PICKED
 
     # A Selection, and where it is: +selections+ of +type+ below the field +node+.
     Found = Struct.new(:type, :selections, :node, :selection)
@@ -67,6 +68,7 @@ module Pipeloader
       return Selection.new(@operation, model, selected.transform_values { Selection::Opaque.new(hidden) }, hidden) if hidden
 
       fields = selected.to_h { |key, nodes| [key, field_of_records(key, type, nodes, model)] }
+      fields.update(picked(fields))
       reason = fields.each_value.lazy.map(&:reason).find(&:itself)
       fields.update(counted(type, selected, fields, model)) if reason
       selection_of(type, selections, model, fields, once(:model, model) { objection(model) }, reason)
@@ -183,9 +185,10 @@ module Pipeloader
         reflection = association(type, field, model)
         lookup = preload(reflection)&.lookup if reflection
         plain = PlainField.of(type, field)
-        Selection::Part.new(lookup.owners_key.columns, ->(key, _) { Preload.new(key, reflection, plain) }) if lookup
+        part = Selection::Part.new(lookup.owners_key.columns, ->(key, _) { Preload.new(key, reflection, plain) }) if lookup
+        part&.in_memory(lists: (reflection.name if reflection.collection?))
       end
-      Selection::Part.new(ahead.columns, ahead.entry, reason) if ahead
+      Selection::Part.new(ahead.columns, ahead.entry, reason).in_memory(lists: ahead.lists) if ahead
     end
 
     # {key in the response => Opaque}: associations of which a resolver beside them can tell whether they are loaded.
@@ -193,6 +196,17 @@ module Pipeloader
       plain = selected.select { |key, _| fields[key].reason.nil? }
       counted = plain.select { |_, nodes| counted?(type, definition_of(type, nodes), model) }
       counted.transform_values { Selection::Opaque.new(COUNTED) }
+    end
+
+    # {key in the response => Opaque}: what takes the first or last record of an association that nothing orders, and what leaves
+    # all of it in memory. There that's another record than the one that ActiveRecord would ask for.
+    def picked(fields)
+      parts = fields.select { |_, field| field.is_a?(Selection::Part) }
+      picks = parts.each_value.flat_map { |part| part.picks || [] }
+      both = picks & parts.each_value.flat_map { |part| part.lists || [] } if picks.any?
+      return {} if both.nil? || both.empty?
+
+      parts.select { |_, part| both.intersect?([*part.picks, *part.lists]) }.transform_values { Selection::Opaque.new(PICKED) }
     end
 
     # @param field [GraphQL::Schema::Field, nil]

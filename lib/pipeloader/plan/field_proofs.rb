@@ -82,7 +82,10 @@ module Pipeloader
     # @param coercion [Proc] that makes of a key what writes the value
     def computed(formula, columns, readings, given, coercion)
       entry = ->(key, all) { Plan::Computed.new(key, formula, readings.call(all), given, coercion.call(key)) }
-      Selection::Part.new(columns, entry, nil, !formula.alone?).asking(readings.call(columns).contexts_of(formula))
+      read = readings.call(columns)
+      lists, picks = [read.links.select(&:whole?), read.links.select(&:picks?)].map { |links| links.map(&:name) }
+      part = Selection::Part.new(columns, entry, nil, !formula.alone?).asking(read.contexts_of(formula))
+      part.in_memory(lists: lists, picks: picks)
     end
 
     # Yields what a field's nodes give to its +method+; nil where that takes nothing.
@@ -137,12 +140,19 @@ module Pipeloader
         counts = all_of(page.totals) { |total| total_of_owners(total, reflection, chain, field, nodes) }
         next of_field(type, field, counts) if counts.is_a?(String)
 
-        linked(type, field, reflection, lookup, page) do |key, columns, index|
-          calculations = counts.map { |total, part| part.entry.call(total.key, columns) }
+        part = linked(type, field, reflection, lookup, page) do |key, columns, index|
+          calculations = counts.map { |total, counted| counted.entry.call(total.key, columns) }
           PageLink.new(key, PlainField.of(type, field), reflection, lookup, index, page, calculations)
         end
+        next part if part.is_a?(String) || chain.calls.many? || nodes.first.arguments.any? { |it| BOUNDED.include?(it.name) }
+
+        part.in_memory(lists: reflection.name)
       end
     end
+
+    # A page's arguments without which all of an association is loaded.
+    BOUNDED = %w[first last].freeze
+    private_constant :BOUNDED
 
     # @param chain [Chain] of the connection's +field+
     # @return [Part, String]

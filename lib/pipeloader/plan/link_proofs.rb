@@ -8,7 +8,7 @@ module Pipeloader
     # @param chain [Chain, nil] what is called of the association
     # @return [#call, String]
     def link(type, field, reflection, chain = nil)
-      many = chain ? !ChainLookup.single?(chain) : reflection.collection?
+      many = chain ? !chain.single? : reflection.collection?
       reason = objection_to_link(field, reflection, many)
       return of_field(type, field, reason) if reason
 
@@ -35,7 +35,8 @@ module Pipeloader
       plain = PlainField.of(type, field)
       made ||= ->(key, _, index) { Link.new(key, plain, reflection, lookup, index, plan, nullable: !field.type.non_null?) }
       entry = ->(key, columns) { made.call(key, columns, lookup.owners_key.index(columns)) }
-      Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts)
+      part = Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts)
+      part.in_memory(lists: (reflection.name if lookup.whole?), picks: (reflection.name if lookup.picks?))
     end
 
     def objection_to_link(field, reflection, many)

@@ -48,17 +48,17 @@ module Pipeloader
       end
     end
 
-    # @return [Array(OwnersKey, Proc), nil] as #values, what makes Reach::Records
+    # @return [Array(OwnersKey, Proc), nil] as #values, what makes Reach::Records, or a Reach::One
     def records(reflection, chain, plain)
       target = reflection.klass
       names, further = AskedOfRecord.split(chain.paths)
-      columns, made = readings(names, further, target, plain) if listing?(target, AskedOfList::WITH_BLOCKS)
+      columns, made = readings(names, further, target, plain) if chain.single? || listing?(target, AskedOfList::WITH_BLOCKS)
       projection = projection(target, columns) if columns
       return unless columns && reaching(projection, made) { |tried, _| objection_to_inverse(reflection, tried).nil? }
 
       rows_of(reflection, chain, projection) do |lookup, index|
         reaching(projection, made) do |plan, read|
-          Reach::Records.new(plain, reflection, lookup, index, plan, names + further.keys, read)
+          (lookup.many? ? Reach::Records : Reach::One).new(plain, reflection, lookup, index, plan, names + further.keys, read)
         end
       end
     end
@@ -69,13 +69,13 @@ module Pipeloader
       yield Plan.new(projection, [], reaches: read.links), read
     end
 
-    # Of what the +chain+ says before it lists them.
+    # Of what the +chain+ says before it lists them; all of it where it asks for one.
     def rows_of(reflection, chain, projection, &made)
       return unless projection && objection(reflection.klass).nil?
 
-      before = Chain.new(chain.calls[0..-2], {})
+      before = Chain.new(chain.single? ? chain.calls : chain.calls[0..-2], {})
       lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
-      [lookup.owners_key, made.curry(2)[lookup]] if lookup.many? && narrows?(lookup)
+      [lookup.owners_key, made.curry(2)[lookup]] if lookup.many? != chain.single? && narrows?(lookup)
     end
 
     # True if ActiveRecord's own methods list them.

@@ -129,6 +129,12 @@ module Pipeloader
 
     def made(row, frame) = @thing.new(*@readings.of(row, frame))
 
+    # One of an association's: `object.items.order(:price).last&.name`.
+    class One < Reach
+      # @return [Struct, nil]
+      def of(row, frame) = thing(row, frame)
+    end
+
     # Those of an association of which a method asks something by blocks: `object.items.sum { |item| item.price }`.
     class Records < Reach
       # @return [Array<Struct>]

@@ -6,6 +6,7 @@ module Pipeloader
   #     object.comments.count                             # a Chain
   #     object.items.sum { |item| item.price }            # a Chain that ends with EACH, and paths: [:price]
   #     object.items.select(&:open?).first(3).map(&:name)
+  #     object.items.order(:price).last&.name             # a single Chain, and paths: [:name]
   module AskedOfList
     # What makes something of a list of records: values; others of these records, also of an Array without a block; one of them.
     FOLDS = %i[map collect sum count any? all? none? one? filter_map flat_map].freeze
@@ -26,6 +27,8 @@ module Pipeloader
       stack, calls = [], [Chain::Call.new(reader, [], {})]
       until stack.empty? && Chain::QUESTIONS.include?(calls.last.name)
         return of_records(@lists[calls] ||= [], steps) if stack.empty? && blocks?(steps)
+        return of_one(@lists[calls] ||= [], steps) if stack.empty? && Chain.new(calls, {}).single?
+
         return unless steps.first.is_a?(Array) && Delegation.step(steps.first, stack, calls)
 
         steps = steps.drop(1)

@@ -33,7 +33,7 @@ module Pipeloader
     attr_reader :paths
 
     # @return [Array<Chain>] of associations
-    def chains = @chains + @lists.map { |calls, paths| Chain.new([*calls, Chain::EACH], {}, paths) }
+    def chains = @chains + @lists.map { |calls, paths| Chain.of_records(calls, paths) }
 
     # @return [Array<Symbol>] associations of which it is asked whether there is a record
     attr_reader :tested

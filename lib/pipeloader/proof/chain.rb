@@ -29,6 +29,8 @@ module Pipeloader
     # Calls that list a value of each record.
     LISTS = %i[pluck ids].freeze
     QUESTIONS = (CALCULATIONS.keys + LISTS).freeze
+    # {call that asks for one record => how many arguments it may have}
+    SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
     # Ends what lists records themselves, of which blocks ask something: `items.sum { |item| item.price }`.
     EACH = Call.new(:each, [].freeze, {}.freeze).freeze
     private_constant :CONDITIONS
@@ -38,10 +40,18 @@ module Pipeloader
     #: (Symbol) -> Chain
     def self.of(reader) = new([Call.new(reader, [], {})], {})
 
+    # What asks something of each of the records that +calls+ lead to, or of the one.
+    #
+    # @param paths [Array<Array<Symbol>>] as #paths
+    def self.of_records(calls, paths)
+      chain = new(calls, {}, paths)
+      chain.single? ? chain : new([*calls, EACH], {}, paths)
+    end
+
     # @return [Array<Call>] the record's comes first
     attr_reader :calls
 
-    # @return [Array<Array<Symbol>>, nil] where it ends with EACH: as AskedOfRecord's, of each of the records
+    # @return [Array<Array<Symbol>>, nil] where it ends with EACH, or is single: as AskedOfRecord's, of each of the records
     attr_reader :paths
 
     # @return [Hash{Symbol, ContextValue => Object}] what it is if it isn't given: a literal, or Bytecode::REQUIRED
@@ -63,6 +73,9 @@ module Pipeloader
 
     #: () -> Symbol
     def reader = calls.first.name
+
+    # True if it ends with a question for one record.
+    def single? = SINGLE[calls.last.name]&.cover?(calls.last.arguments.size) || false
 
     # True if it does nothing but to call the reader.
     def reader_alone? = calls.one? && calls.first.alone? && parameters.empty?
