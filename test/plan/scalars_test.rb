@@ -37,6 +37,7 @@ class ScalarsTest < PlanTest
 
   SCALAR_WORDS = %w[zero one].freeze
   SCALAR_STYLE = "%Y/%m/%d"
+  SCALAR_ZONE = "America/New_York"
   CHANGING = +"%Y"
 
   def self.keep(value) = (@kept ||= []) << value
@@ -76,6 +77,9 @@ class ScalarsTest < PlanTest
     global: ["$scalars.to_s + value.to_s", %i[title], false],
     clock: ["value.to_s + (Time.now.year > 1 ? \"!\" : \"\")", %i[title], false],
     zone: ["value.in_time_zone.to_s", %i[made], false],
+    of_a_zone: ["value.in_time_zone(\"Europe/London\").iso8601", %i[made due title score], true],
+    of_a_zone_if_any: ["value&.in_time_zone(SCALAR_ZONE)&.iso8601", %i[made due], true],
+    of_its_own_zone: ["value.in_time_zone(value.to_s.presence).to_s", %i[made], false],
     service: ["Shop.count.to_s + value.to_s", %i[title], false],
     of_context: ["\"\#{context[:mark]}\#{value}\"", %i[title], false],
     of_context_in_a_block: ["[value].map { |it| \"\#{context[:mark]}\#{it}\" }.first", %i[title], false],

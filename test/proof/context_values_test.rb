@@ -82,6 +82,8 @@ class ContextValuesTest < PlanTest
 
   def schemas(&block) = super({ posts: [[POST], -> { Post.order(:id).limit(6) }], post: [POST, -> { Post.order(:id).first }] }, &block)
 
+  def schemas_at(type) = PlanTest.instance_method(:schemas).bind_call(self, { posts: [[type], -> { Post.order(:id).limit(6) }] })
+
   def viewer = Viewer.order(:id).third
 
   def query(*names) = "{ posts { #{names.map { |it| it.to_s.camelize(:lower) }.join(" ")} } }"
@@ -110,6 +112,17 @@ class ContextValuesTest < PlanTest
     viewer = viewer()
     trips = assert_round_trips(2) { schema.execute(query(:title, :scored, :mine), context: { viewer: viewer }) }
     assert_equal [1, 1], trips.map(&:size)
+  end
+
+  # A value's method with a text, but no other object's.
+  def test_times
+    record = Class.new(Viewer) { def self.name = "ContextValuesTest::Zoned"; def in_time_zone(zone) = "#{self.class} in #{zone}" }
+    post = type("Timed", Base) { field :at, String; def at = "#{object.title} #{context[:at].in_time_zone("Europe/London")}" }
+    schemas = schemas_at(post)
+    [Time.utc(2024, 7, 1), Date.new(2024, 7, 1), "2024-07-01 12:00"].each { |at| assert_context("{ posts { at } }", { at: at }, schemas) }
+    [record.new, Struct.new(:name) { def in_time_zone(zone) = "#{name} #{zone}" }.new("n")].each do |at|
+      assert_aside("{ posts { at } }", schemas_at(post), context: { at: at })
+    end
   end
 
   # Who isn't there raises, as it does.

@@ -21,6 +21,7 @@ class FormulasTest < PlanTest
   connection.close
 
   FORMULA_NAME = "none"
+  FORMULA_ZONE = "Pacific/Auckland"
   FORMULA_LEAST = 3
   FORMULA_CHANGING = %w[a b]
   FORMULA_TWICE = "here"
@@ -135,7 +136,12 @@ class FormulasTest < PlanTest
     to_proc: [[String], -> { object.name.to_s.split.map(&:capitalize).reject(&:blank?) }],
     several: [String, -> { first, *others = object.name.to_s.split; "#{first&.upcase} #{others.join("-")}" }],
     range: [BOOLEAN, -> { (0..object.id).include?(object.year) }],
-    duration: [String, -> { "#{object.id.day} #{object.on}" }]
+    duration: [String, -> { "#{object.id.day} #{object.on}" }],
+    zone_of_a_time: [String, -> { object.id == 1 ? "#{object.zoned.in_time_zone("Asia/Kolkata").iso8601} #{object.at.in_time_zone("UTC")}" : object.name }],
+    zone_of_a_date: [String, -> { object.id == 1 ? object.on.in_time_zone("Europe/London").iso8601 : object.name }],
+    zone_of_a_text: [String, -> { "2024-07-0#{object.id}".in_time_zone("Europe/London").iso8601 }],
+    zone_of_a_text_with_an_offset: [String, -> { "2024-07-0#{object.id}T12:00:00+05:30".in_time_zone("America/New_York").iso8601 }],
+    zone_of_nothing: [String, -> { object.id == 1 ? object.on&.in_time_zone("UTC")&.iso8601 : object.tags.to_a.first&.in_time_zone("UTC")&.iso8601 }]
   }.freeze
 
   # These fail, or don't fit, for some of the rows.
@@ -147,6 +153,9 @@ class FormulasTest < PlanTest
     unknown_value: [MOOD, -> { object.status.to_s }],
     no_list: [[String], -> { object.name.to_s }],
     no_string: [BOOLEAN, -> { object.year - "1" }],
+    zone_of_what_has_none: [String, -> { object.zoned.in_time_zone("UTC").iso8601 }],
+    zone_of_no_time: [String, -> { object.name.in_time_zone("UTC").iso8601 }],
+    zone_that_is_none: [String, -> { object.id == 1 ? object.at.in_time_zone("Nowhere").iso8601 : object.at.to_s }],
     **(OLD ? {} : { not_a_number: [FLOAT, -> { object.rate + 1 }] }) # (2.5 would write it.)
   }.freeze
 
@@ -176,6 +185,17 @@ class FormulasTest < PlanTest
     to_proc: [[String], -> { object.name.to_s.chars.map(&:dup) }],
     to_proc_of_another: [[String], -> { object.name.to_s.chars.map(&object.method(:id)) }],
     today: [String, -> { object.email.to_date.to_s }],
+    zone_of_the_request: [String, -> { object.id == 1 ? object.at.in_time_zone.to_s : "" }],
+    zone_that_is_nil: [String, -> { object.id == 1 ? object.at.in_time_zone(nil).to_s : "" }],
+    zone_by_todays_offset: [String, -> { object.id == 1 ? object.at.in_time_zone(3600).to_s : "" }],
+    zone_of_a_column: [String, -> { object.id == 1 ? object.at.in_time_zone(object.name).to_s : "" }],
+    zone_that_is_chosen: [String, -> { object.id == 1 ? object.at.in_time_zone(object.hidden ? "UTC" : "Asia/Tokyo").to_s : "" }],
+    zone_or_another: [String, -> { object.id == 1 ? object.at.in_time_zone(object.mark.presence && "UTC").to_s : "" }],
+    zone_that_is_made: [String, -> { object.id == 1 ? object.at.in_time_zone("UT#{"C" if object.id}").to_s : "" }],
+    zone_splat: [String, -> { object.id == 1 ? object.at.in_time_zone(*["UTC"]).to_s : "" }], # rubocop:disable Lint/RedundantSplatExpansion
+    zone_with_a_block: [String, -> { object.id == 1 ? object.at.in_time_zone("UTC", &:itself).to_s : "" }],
+    zone_of_the_record: [String, -> { object.in_time_zone("UTC").to_s }],
+    zone_of_the_type: [String, -> { in_time_zone("UTC").to_s + object.name.to_s }],
     refined: [String, -> { object.name.to_s.swapcase }],
     loop: [INT, lambda {
       size = object.name.to_s.size
@@ -309,11 +329,13 @@ class FormulasTest < PlanTest
     FORMULA_LABELS = { "opened" => "Open", "shut" => "Shut" }.freeze
     graphql_name "Labeled"
     field :it, String
+    field :zoned, String
     field :twice, String
     field :changing, String
     field :out_of_scope, String
     field :autoloaded, String
     def it = [FORMULA_LABELS.fetch(object.status.to_s, FORMULA_NAME), FORMULA_LEAST].inspect
+    def zoned = "2024-07-0#{object.id}".in_time_zone(FORMULA_ZONE).to_s
     def twice = object.name.to_s + FORMULA_TWICE
     def changing = object.name.to_s + FORMULA_CHANGING.size.to_s
     def out_of_scope = object.name.to_s + FORMULA_ELSEWHERE.to_s
@@ -324,7 +346,7 @@ class FormulasTest < PlanTest
   # The method runs, and finds the constant itself.
   def test_constants
     schemas = schemas({ things: [[Labeled], -> { Thing.order(:id) }] })
-    assert_plan("{ things { it } }", schemas)
+    assert_plan("{ things { it zoned } }", schemas)
     %w[twice changing outOfScope autoloaded].each { |name| assert_aside("{ things { #{name} } }", schemas, model: Thing, errors: :any) }
     least = Labeled.const_set(:FORMULA_LEAST, 7)
     assert_equal(*schemas.map { |schema| text_of(schema.execute("{ things { it } }").to_h) })
@@ -404,6 +426,30 @@ class FormulasTest < PlanTest
   ensure
     Time.define_method(:inspect, inspect)
     $VERBOSE = verbose
+    formulas.clear
+  end
+
+  # What `in_time_zone` asks in turn.
+  def test_a_zone_that_somebody_else_finds
+    find = Time.method(:find_zone!).unbind
+    verbose, $VERBOSE = $VERBOSE, nil
+    assert_plan(QUERIES.first, schemas_of(*PLAIN.fetch(:zone_of_a_text)))
+    Time.define_singleton_method(:find_zone!) { |_| find.bind_call(self, "Asia/Tokyo") }
+    assert_aside(QUERIES.first, schemas_of(*PLAIN.fetch(:zone_of_a_text)), model: Thing)
+  ensure
+    Time.define_singleton_method(:find_zone!, find)
+    $VERBOSE = verbose
+  end
+
+  # The method that somebody else has given to one class of values.
+  def test_a_class_with_a_zone_of_somebody_elses
+    zone = Date.instance_method(:in_time_zone)
+    formulas = Pipeloader::KnownMethods.instance_variable_get(:@rubys)
+    formulas.clear
+    Date.define_method(:in_time_zone) { |_ = nil| Time.at(0) }
+    assert_aside(QUERIES.first, schemas_of(*PLAIN.fetch(:zone_of_a_text)), model: Thing)
+  ensure
+    zone.owner.equal?(Date) ? Date.define_method(:in_time_zone, zone) : Date.remove_method(:in_time_zone)
     formulas.clear
   end
 

@@ -28,6 +28,13 @@ module Pipeloader
       year month mon day mday wday yday hour min sec usec nsec iso8601 strftime before? after?
     ].to_set.freeze
 
+    # Methods that do no more where a String is written as their argument. Without one, `in_time_zone` asks for the request's
+    # zone; given seconds, which zones have that offset today.
+    WITH_TEXT = %i[in_time_zone].to_set.freeze
+    # What these call in turn that isn't a value's.
+    ZONES = [[Time.singleton_class, :find_zone!], [ActiveSupport::TimeZone.singleton_class, :[]],
+             [ActiveSupport::TimeZone, :parse], [ActiveSupport::TimeWithZone, :initialize]].freeze
+
     # Methods that these call on a value in turn, and that are Ruby's own.
     INSIDE = %i[
       to_s hash eql? == === <=> coerce to_str to_ary to_hash dup length [] []= include? respond_to_missing? method_missing
@@ -43,7 +50,7 @@ module Pipeloader
       map collect flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by
       group_by partition uniq take_while drop_while index_by
     ].to_set.freeze
-    private_constant :CLASSES, :NAMES, :INSIDE, :DEEP_INSIDE, :COLLECTING, :ITERATIONS
+    private_constant :CLASSES, :NAMES, :WITH_TEXT, :ZONES, :INSIDE, :DEEP_INSIDE, :COLLECTING, :ITERATIONS
 
     @rubys = {}
     @defined = {}
@@ -51,6 +58,11 @@ module Pipeloader
     class << self
       # True if a method does no more for any value that there can be.
       def callable?(name) = NAMES.include?(name) && rubys?(name)
+
+      # True if that is so of one that is given a String which is written there.
+      def callable_with_text?(name)
+        WITH_TEXT.include?(name) && rubys?(name) && ZONES.all? { |home, inside| rubys_in?(home, inside) }
+      end
 
       # True if that is so of one that is given a block which does no more, either.
       def iterates?(name) = ITERATIONS.include?(name) && rubys?(name)

@@ -85,6 +85,8 @@ module Pipeloader
         behind if Bytecode.block_pass?(call) && KnownMethods.iterates?(mid) && KnownMethods.callable?(name)
       in [[:block, _, { mid:, orig_argc: 0 } => call], *behind]
         behind if Bytecode.block?(call) && KnownMethods.iterates?(mid)
+      in [[:putobject | :putstring, String], [_, { mid:, orig_argc: 1 } => call], *behind]
+        with_text?(call) ? behind : steps.drop(1)
       in [[:context_value, _], *behind] then behind
       in [Symbol => label, *behind] then @passed.push(label) && behind
       in [step, *behind] then (behind if harmless?(step))
@@ -163,6 +165,8 @@ module Pipeloader
       else nil
       end
     end
+
+    def with_text?(call) = Bytecode.on_object?(call) && KnownMethods.callable_with_text?(call[:mid])
 
     def harmless?(step)
       case step
