@@ -59,4 +59,21 @@ class ExtendedRelationsTest < PlanTest
       end
     RUBY
   end
+
+  # What pagy returns: numbers, and a relation with a limit. As an application's resolver gives them on.
+  def test_pagy
+    assert_in_a_process "test/execute/extended_relations_test", <<~'RUBY'
+      require "pagy"
+      page_of = Struct.new(:pagy, :records)
+      backend = Class.new { include Pagy::Backend; public :pagy; def params = {} }.new
+      meta = ExtendedRelationsTest.type("Meta") { field :count, Integer; field :page, Integer; field :pages, Integer, method: :last; field :next, Integer }
+      paginated = ExtendedRelationsTest.type("Paginated") { field :records, [ExtendedRelationsTest::POST]; field :pagy, meta }
+      test = ExtendedRelationsTest.new("test_pagy")
+      [1, 2, 3].each do |page|
+        value = -> { page_of.new(*backend.pagy(::Post.order(:id), page: page, limit: 3)) }
+        schemas = test.schemas({ page: [paginated, value] })
+        assert_plan "{ page { records { title } pagy { count page pages next } } }", schemas
+      end
+    RUBY
+  end
 end
