@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# What `bin/demo --app` runs when Ruby, PostgreSQL and a compiler are there. Needs the standard library only: the application has gems of
-# its own.
+# What `bin/demo --app` runs when Ruby, PostgreSQL and a compiler are there. Needs the standard library only: the application
+# has gems of its own.
 
 require "json"
 require "net/http"
@@ -61,7 +61,7 @@ module Demo
       @blog = application.generated
       step("Starting PostgreSQL") { PrivateCluster.url }
       step("Making the database: create, migrate, seed") { @blog.rails("db:create", "db:migrate", "db:seed", **@blog.database) }
-      @puma = step("Starting Puma") { serve }
+      step("Starting Puma") { serve }
       show
       wait
     ensure
@@ -85,11 +85,9 @@ module Demo
     end
 
     def serve
-      command = [RbConfig.ruby, "#{@blog.path}/bin/rails", "server", "--binding=#{HOST}", "--port=#{@port}", "--environment=development"]
-      environment = { **@blog.environment, **@blog.database, "PORT" => nil, "RACK_ENV" => nil }
-      puma = KeptProcess.new(*command, environment: environment)
-      puma.await("Puma") { listening? }
-      puma
+      command = [RbConfig.ruby, "#{@blog.path}/bin/rails", "server", "--binding=#{HOST}", "--port=#{@port}"]
+      @puma = KeptProcess.new(*command, environment: { **@blog.environment, **@blog.database })
+      @puma.await("Puma") { listening? }
     end
 
     def listening?
@@ -122,7 +120,7 @@ module Demo
     end
 
     def ask(name, query)
-      answer = Net::HTTP.post(URI("#{address}/graphql"), JSON.generate(query: "query #{name} #{query}"), "Content-Type" => "application/json")
+      answer = Net::HTTP.post_form(URI("#{address}/graphql"), query: "query #{name} #{query}")
       return if answer.is_a?(Net::HTTPSuccess) && !JSON.parse(answer.body).key?("errors")
 
       raise Problem, "the query #{name} was answered by #{answer.code}: #{answer.body[0, 500]}"

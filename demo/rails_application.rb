@@ -4,8 +4,8 @@ require "digest"
 require_relative "../test/support/generated_application"
 
 module Demo
-  # The application of `bin/demo --app`: what the generators write is kept in tmp/demo-app/ until they change, and copied to a folder that
-  # is this run's alone; examples/rails_app is laid over the copy.
+  # The application of `bin/demo --app`: what the generators write is kept in tmp/demo-app/ until they change, and copied to a
+  # folder that is this run's alone; examples/rails_app is laid over the copy.
   class RailsApplication
     ROOT = GeneratedApplication::ROOT
     TEMPLATE = "#{ROOT}/examples/rails_app".freeze

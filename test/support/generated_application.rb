@@ -32,7 +32,7 @@ class GeneratedApplication
   NOT_INSTALLED = RUBY_VERSION < "3.2" ? /\A(source|ruby) |gem "error_highlight"/ : /\A(source|ruby) /
 
   # Bundler and Rails see nothing of what this process runs in.
-  INHERITED = %w[RUBYOPT RUBYLIB BUNDLER_VERSION BUNDLE_BIN_PATH BUNDLE_APP_CONFIG BUNDLE_WITHOUT RAILS_ENV CI]
+  INHERITED = %w[RUBYOPT RUBYLIB BUNDLER_VERSION BUNDLE_BIN_PATH BUNDLE_APP_CONFIG BUNDLE_WITHOUT RAILS_ENV RACK_ENV CI]
               .to_h { |it| [it, nil] }.freeze
 
   # "7.2-ruby3.1": what is kept for one version is of no use to another.
