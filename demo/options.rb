@@ -7,15 +7,20 @@ module Demo
   class Options
     BANNER = <<~TEXT
       Usage: bin/demo [options] [narrow] [wide] [aggregates]
+             bin/demo --app [--port N]
 
       Runs GraphQL queries on the Chinook sample database, with and without Pipeloader, and shows what went over the wire.
       Without a name all three are run. PIPELOADER_DATABASE_URL names a PostgreSQL to use instead of a private one.
 
+      With --app it generates a Rails application instead, starts it, and prints the address of the page that shows what each
+      query takes (docs/web.md). Ctrl-C ends it. examples/rails_app/README.md says what to look at.
+
     TEXT
     NAMES = %w[narrow wide aggregates].freeze
     LONGEST_RTT = 100
+    PORT = 3000
 
-    attr_reader :names, :rtts, :query, :svg, :help, :field_exact
+    attr_reader :names, :rtts, :query, :svg, :help, :field_exact, :app, :port
 
     # Raises OptionParser::ParseError, whose message is one line.
     def self.parse(argv) = new.tap { |options| options.send(:parse, argv) }
@@ -24,17 +29,30 @@ module Demo
       @names = NAMES
       @rtts = [0, 1]
       @field_exact = false
+      @app = false
+      @port = PORT
     end
 
     private
 
     def parse(argv)
-      asked = parser.parse(argv)
+      asked = parser.parse(argv, into: given = {})
+      return if help
+      return check_app(asked, given.keys) if app || given.key?(:port)
+
       unknown = asked - NAMES
       raise OptionParser::InvalidArgument, "#{unknown.first} (the queries are #{NAMES.join(", ")})" if unknown.any?
       raise OptionParser::NeedlessArgument, "#{asked.first} (--query runs yours alone)" if query && asked.any?
 
       @names = asked.uniq if asked.any?
+    end
+
+    def check_app(asked, given)
+      raise OptionParser::NeedlessArgument, "--port (it is for --app)" unless app
+
+      other = asked.first || (given - %i[app port]).map { |name| "--#{name}" }.first
+      raise OptionParser::NeedlessArgument, "#{other} (--app takes --port alone)" if other
+      raise OptionParser::InvalidArgument, "#{port} (a port is from 1 to 65535)" unless port.between?(1, 65_535)
     end
 
     def parser
@@ -45,6 +63,8 @@ module Demo
         end
         o.on("--field-exact", "Read only the columns that a query selects, and show which") { @field_exact = true }
         o.on("--svg FILE", "Draw the timelines into this file too") { |file| @svg = file }
+        o.on("--app", "Serve a generated Rails application, with the page mounted") { @app = true }
+        o.on("--port N", Integer, "For --app: where it listens (default: #{PORT})") { |port| @port = port }
         o.on("-h", "--help", "Show this") { @help = o.help }
       end
     end

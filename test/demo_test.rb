@@ -88,10 +88,13 @@ class DemoTest < PipeloaderTest
     assert_equal [0.5], Demo::Options.parse(%w[--rtt 0.5]).rtts
     assert_equal "{ ä }", Demo::Options.parse(["--query", "{ ä }".b]).query
     assert_match(/--rtt MS/, Demo::Options.parse(%w[--help]).help)
+    assert_equal [[false, 3000], [true, 3000], [true, 4000]],
+                 ["", "--app", "--app --port 4000"].map { |given| Demo::Options.parse(given.split).then { |it| [it.app, it.port] } }
   end
 
   def test_options_that_make_no_sense_are_refused
-    ["--rtt x", "--rtt -1", "--rtt ,", "--rtt 1000", "--wat", "deep", "--query {a} wide", "--svg"].each do |arguments|
+    ["--rtt x", "--rtt -1", "--rtt ,", "--rtt 1000", "--wat", "deep", "--query {a} wide", "--svg",
+     "--port 4000", "--app wide", "--app --rtt 1", "--app --field-exact", "--app --port x", "--app --port 0"].each do |arguments|
       error = assert_raises(OptionParser::ParseError, arguments) { Demo::Options.parse(arguments.split) }
       assert_equal 1, error.message.lines.size
     end
@@ -233,7 +236,15 @@ class DemoTest < PipeloaderTest
     out, err, code = demo("--help", program: "bin/demo")
 
     assert_equal [0, ""], [code, err]
-    assert_match(/\AUsage: bin\/demo/, out)
+    assert_match(/\AUsage: bin\/demo.*^ +--app /m, out)
+  end
+
+  # What it serves is tried by bin/rails-app, which has the gems: see test/support/served_demo.rb.
+  def test_a_port_that_is_taken_is_refused
+    TCPServer.open("127.0.0.1", 0) do |server|
+      port = server.addr[1].to_s
+      assert_refused(/port #{port} is taken: name another, as in bin\/demo --app --port \d+/, "--app", "--port", port, program: "demo/app.rb")
+    end
   end
 
   def test_a_bad_query_is_refused

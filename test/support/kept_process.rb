@@ -44,6 +44,9 @@ class KeptProcess
     @orders.write(Marshal.dump({ command: command, files: files, environment: environment, ordinary: ordinary }))
     @folder, @pid = await_report
     ObjectSpace.define_finalizer(self, self.class.stopper(@orders, @owner, @keeper))
+  rescue Exception # rubocop:disable Lint/RescueException -- an interrupt leaves nothing behind either
+    stop if @keeper
+    raise
   end
 
   def log = File.read("#{folder}/log")
