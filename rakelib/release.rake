@@ -28,6 +28,7 @@ class ReleaseCheck
     "README's example by the installed gem, PostgreSQL" => -> { example("postgresql") },
     "signatures" => -> { quietly("bundle", "exec", "rake", "rbs") },
     "the house's rules" => -> { test("test/unit/house_test.rb") },
+    "documentation site" => -> { quietly("bundle", "exec", "rake", "site") },
     "Ruby in README and docs" => -> { test("test/docs/blocks_test.rb") },
     "rubocop" => -> { quietly("bundle", "exec", "rubocop", "--format", "simple") }
   }.freeze
