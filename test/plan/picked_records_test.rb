@@ -18,6 +18,7 @@ class PickedRecordsTest < PlanTest
 
   RemarkType = type("PickedRemark") { field :body, String }
   WriterType = type("PickedWriter") do
+    field :name, String
     field :remarks, [RemarkType]
     field :ordered, [RemarkType]
     field :paged, RemarkType.connection_type, method: :remarks
@@ -33,12 +34,17 @@ class PickedRecordsTest < PlanTest
     end
   end
 
+  RemarkType.field :writer, WriterType
+
   # What is selected of each writer.
   SELECTED = ["latest { body } earliest { body } taken { body }", "remarks { body } latest { body } earliest { body } taken { body }",
               "latest { body } remarks { body } earliest { body }", "remarks { body } word firstWord", "word remarks { body } firstWord",
               "mapped word", "word mapped", "mapped latest { body }", "ordered { body } ofOrdered { body } latest { body }", "remarks { body } renewed word",
               "paged { nodes { body } } latest { body }", "paged(first: 2) { nodes { body } } latest { body }",
-              "latest { body } unknown { body }"].freeze
+              "latest { body } unknown { body }", "remarks { body } unknown { body }", "unknown { body } remarks { body }",
+              "unknown { body } remarks { body } latest { body } again: unknown { body }", "ordered { body } unknown { body }",
+              "paged { nodes { body } } unknown { body }", "remarks { body writer { name } } unknown { body writer { unknown { body } } }",
+              "remarks { writer { remarks { body } unknown { body } } }"].freeze
   COMPILED = ["latest { body } earliest { body } taken { body }", "ordered { body } ofOrdered { body } latest { body }",
               "paged(first: 2) { nodes { body } } latest { body }", "word firstWord"].freeze
 

@@ -23,7 +23,7 @@ module Pipeloader
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :MERGED, :MERGING, :CHANGING, :CLAUSES, :PICKING, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :MERGED, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # @param chain [Chain] whose reader is the association's
     # @param arguments [FieldArguments, nil] that it is given; nil if it has them
@@ -56,7 +56,7 @@ module Pipeloader
 
     def many? = @last.nil?
     def whole? = false
-    def picks? = @queries.empty? && PICKING.include?(@last&.name) && relation_with(substitutes).order_values.empty?
+    def picks? = @queries.empty? && PICKING.include?(@last&.name) && unordered?
     def contexts = @chain.contexts
 
     private

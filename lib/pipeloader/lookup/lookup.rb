@@ -100,8 +100,8 @@ module Pipeloader
     # True if there may be several rows for an owner.
     def many? = @reflection.collection?
 
-    # True if it is all of an association that leads to several records, as ActiveRecord would keep it in memory.
-    def whole? = many?
+    # True if it is all of an association that leads to several records, in no order: ActiveRecord would keep that in memory.
+    def whole? = many? && unordered?
 
     # True if it is a record that ActiveRecord would take by its place, of an association without an order: in memory, another.
     def picks? = false
@@ -262,6 +262,8 @@ module Pipeloader
     end
 
     # @return [Array<ActiveRecord::StatementCache::Substitute>] for each part of the key
+    def unordered? = relation_with(substitutes).order_values.empty?
+
     def substitutes = @owners_key.columns.map { ActiveRecord::StatementCache::Substitute.new }
 
     # The association's, as it is read for an owner.

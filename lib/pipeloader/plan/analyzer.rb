@@ -168,7 +168,7 @@ module Pipeloader
 
     def opaque_field(reason, key, type, field, model)
       call = call(key, type, field, model) if field && leaf?(field)
-      Selection::Opaque.new(reason, call)
+      Selection::Opaque.new(reason, call, !field.nil? && picks?(type, field, model))
     end
 
     # @return [ResolverCall, nil]
@@ -186,7 +186,7 @@ module Pipeloader
         lookup = preload(reflection)&.lookup if reflection
         plain = PlainField.of(type, field)
         part = Selection::Part.new(lookup.owners_key.columns, ->(key, _) { Preload.new(key, reflection, plain) }) if lookup
-        part&.in_memory(lists: (reflection.name if reflection.collection?))
+        part&.in_memory(lists: (reflection.name if lookup.whole?))
       end
       Selection::Part.new(ahead.columns, ahead.entry, reason).in_memory(lists: ahead.lists) if ahead
     end
@@ -201,12 +201,20 @@ module Pipeloader
     # {key in the response => Opaque}: what takes the first or last record of an association that nothing orders, and what leaves
     # all of it in memory. There that's another record than the one that ActiveRecord would ask for.
     def picked(fields)
-      parts = fields.select { |_, field| field.is_a?(Selection::Part) }
-      picks = parts.each_value.flat_map { |part| part.picks || [] }
-      both = picks & parts.each_value.flat_map { |part| part.lists || [] } if picks.any?
-      return {} if both.nil? || both.empty?
+      opaque, parts = fields.partition { |_, field| field.is_a?(Selection::Opaque) }.map(&:to_h)
+      lists, picks = %i[lists picks].map { |kind| parts.each_value.flat_map { |part| part[kind] || [] } }
+      both = opaque.each_value.any?(&:picks) ? lists : lists & picks
+      return {} if both.empty?
 
       parts.select { |_, part| both.intersect?([*part.picks, *part.lists]) }.transform_values { Selection::Opaque.new(PICKED) }
+    end
+
+    # True if its own method says so.
+    def picks?(type, field, model)
+      once_of_field(:picks, type, model, field) do
+        method = PlainField.of(type, field).method_of(model)
+        !method.nil? && Bytecode.mentions?(method, ChainLookup::PICKING)
+      end
     end
 
     # @param field [GraphQL::Schema::Field, nil]

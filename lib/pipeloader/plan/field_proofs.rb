@@ -146,7 +146,7 @@ module Pipeloader
         end
         next part if part.is_a?(String) || chain.calls.many? || nodes.first.arguments.any? { |it| BOUNDED.include?(it.name) }
 
-        part.in_memory(lists: reflection.name)
+        part.in_memory(lists: (reflection.name if Lookup.of(reflection, page.projection).whole?))
       end
     end
 

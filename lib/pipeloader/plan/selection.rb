@@ -10,8 +10,8 @@ module Pipeloader
     # columns: those that it reads of its object's row. entry: makes the plan's entry of a key and the rows' columns. reason: why
     # graphql-ruby does the field once the records that it brings are read; nil if it is plain. rows_only: whether only a Plan can
     # do it, as where something below it asks the context. asks: whether it does so itself. permit: Permit, where one is asked.
-    # lists, picks: the names of associations that ActiveRecord would have in memory then, and of those of which it takes a record
-    # by its place, though nothing orders them
+    # lists, picks: the names of associations without an order that ActiveRecord would have in memory then, and of those of which
+    # it takes a record by its place
     Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks, :permit, :lists, :picks) do
       def call = nil
 
@@ -32,8 +32,9 @@ module Pipeloader
       end
     end
 
-    # A field that graphql-ruby does. call: ResolverCall, if it does no more than call one method
-    Opaque = Struct.new(:reason, :call)
+    # A field that graphql-ruby does. call: ResolverCall, if it does no more than call one method. picks: whether its method takes
+    # something by its place
+    Opaque = Struct.new(:reason, :call, :picks)
 
     # Of an object type whose objects have to pass its `authorized?`.
     #

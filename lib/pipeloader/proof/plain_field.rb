@@ -119,6 +119,11 @@ module Pipeloader
     # True if what is returned becomes a Relay connection.
     def paged? = @field.extensions.any?(HOST::ConnectionExtension)
 
+    # @return [UnboundMethod, nil] that graphql-ruby calls, of the type or of a record of the +model+; nil for none
+    def method_of(model)
+      resolver_method || (model.instance_method(@field.method_sym) if model.public_method_defined?(@field.method_sym))
+    end
+
     # True if one method without arguments is all that the Interpreter calls.
     def calls_alone?(model)
       return false unless bare?
