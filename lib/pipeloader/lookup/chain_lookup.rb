@@ -56,7 +56,7 @@ module Pipeloader
 
     def many? = @last.nil?
     def whole? = false
-    def picks? = @queries.empty? && PICKING.include?(@last&.name) && unordered?
+    def picks? = @queries.empty? && PICKING.include?(@last&.name)
     def contexts = @chain.contexts
 
     private

@@ -100,11 +100,17 @@ module Pipeloader
     # True if there may be several rows for an owner.
     def many? = @reflection.collection?
 
-    # True if it is all of an association that leads to several records, in no order: ActiveRecord would keep that in memory.
-    def whole? = many? && unordered?
+    # @return [Symbol] of the association
+    def name = @reflection.name
 
-    # True if it is a record that ActiveRecord would take by its place, of an association without an order: in memory, another.
+    # True if it is all of an association that leads to several records, which ActiveRecord would have in memory then.
+    def whole? = many?
+
+    # True if it is one that ActiveRecord would take by its place of those that are in memory.
     def picks? = false
+
+    # True if nothing orders the association's records.
+    def unordered? = relation_with(substitutes).order_values.empty?
 
     # @return [Projection] of its rows
     attr_reader :projection
@@ -262,8 +268,6 @@ module Pipeloader
     end
 
     # @return [Array<ActiveRecord::StatementCache::Substitute>] for each part of the key
-    def unordered? = relation_with(substitutes).order_values.empty?
-
     def substitutes = @owners_key.columns.map { ActiveRecord::StatementCache::Substitute.new }
 
     # The association's, as it is read for an owner.

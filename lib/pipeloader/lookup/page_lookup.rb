@@ -5,11 +5,12 @@ module Pipeloader
   class PageLookup < ChainLookup
     # The numbers that its arguments come to.
     BOUNDS = %i[after before first last].to_h { |name| [name, :"the connection's #{name}"] }.freeze
+    BOUNDED = %w[first last].freeze
     # Methods by which graphql-ruby reads a page.
     INSIDE = %i[offset limit unscope count].freeze
     # True if a cursor is its edge's place; before, it was that of the first record that equals the edge's.
     POSITIONAL = GraphQL::Pagination::Connection::Edge.method_defined?(:graphql_connection_position)
-    private_constant :BOUNDS, :INSIDE, :POSITIONAL
+    private_constant :BOUNDS, :BOUNDED, :INSIDE, :POSITIONAL
 
     class << self
       # The chain that is asked of the association, with places for the page.
@@ -37,6 +38,9 @@ module Pipeloader
     #: () -> PageRange
     def range = @range ||= PageRange.new(BOUNDS.keys.zip(@page.arguments).to_h, @arguments.peeks?)
 
+    # With neither `first` nor `last`, graphql-ruby has all records loaded, and no others.
+    def whole? = @queries.empty? && !@arguments.bounded?
+
     def call(keys, growth = nil) = range.nothing? ? {} : super
 
     private
@@ -60,6 +64,7 @@ module Pipeloader
       end
 
       def peeks? = @page.peeks?
+      def bounded? = @node.arguments.any? { |argument| BOUNDED.include?(argument.name) }
 
       # graphql-ruby's own connection, without items, says what it makes of them.
       def of(context)

@@ -186,9 +186,9 @@ module Pipeloader
         lookup = preload(reflection)&.lookup if reflection
         plain = PlainField.of(type, field)
         part = Selection::Part.new(lookup.owners_key.columns, ->(key, _) { Preload.new(key, reflection, plain) }) if lookup
-        part&.in_memory(lists: (reflection.name if lookup.whole?))
+        part&.following([lookup])
       end
-      Selection::Part.new(ahead.columns, ahead.entry, reason).in_memory(lists: ahead.lists) if ahead
+      Selection::Part.new(ahead.columns, ahead.entry, reason).following(ahead.lookups) if ahead
     end
 
     # {key in the response => Opaque}: associations of which a resolver beside them can tell whether they are loaded.
@@ -202,11 +202,15 @@ module Pipeloader
     # all of it in memory. There that's another record than the one that ActiveRecord would ask for.
     def picked(fields)
       opaque, parts = fields.partition { |_, field| field.is_a?(Selection::Opaque) }.map(&:to_h)
-      lists, picks = %i[lists picks].map { |kind| parts.each_value.flat_map { |part| part[kind] || [] } }
-      both = opaque.each_value.any?(&:picks) ? lists : lists & picks
-      return {} if both.empty?
+      lookups = parts.each_value.flat_map { |part| part.lookups || [] }
+      picking = lookups.select(&:picks?)
+      unknown = opaque.each_value.any?(&:picks)
+      return {} unless unknown || picking.any?
 
-      parts.select { |_, part| both.intersect?([*part.picks, *part.lists]) }.transform_values { Selection::Opaque.new(PICKED) }
+      lists = lookups.select { |it| it.whole? && it.unordered? }.map(&:name)
+      names = unknown ? lists : lists & picking.map(&:name)
+      parts.select { |_, part| part.lookups&.any? { |it| names.include?(it.name) && (it.whole? || it.picks?) } }
+           .transform_values { Selection::Opaque.new(PICKED) }
     end
 
     # True if its own method says so.

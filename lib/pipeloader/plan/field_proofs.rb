@@ -83,9 +83,8 @@ module Pipeloader
     def computed(formula, columns, readings, given, coercion)
       entry = ->(key, all) { Plan::Computed.new(key, formula, readings.call(all), given, coercion.call(key)) }
       read = readings.call(columns)
-      lists, picks = [read.links.select(&:whole?), read.links.select(&:picks?)].map { |links| links.map(&:name) }
       part = Selection::Part.new(columns, entry, nil, !formula.alone?).asking(read.contexts_of(formula))
-      part.in_memory(lists: lists, picks: picks)
+      part.following(read.links.map(&:lookup))
     end
 
     # Yields what a field's nodes give to its +method+; nil where that takes nothing.
@@ -140,19 +139,12 @@ module Pipeloader
         counts = all_of(page.totals) { |total| total_of_owners(total, reflection, chain, field, nodes) }
         next of_field(type, field, counts) if counts.is_a?(String)
 
-        part = linked(type, field, reflection, lookup, page) do |key, columns, index|
-          calculations = counts.map { |total, counted| counted.entry.call(total.key, columns) }
+        linked(type, field, reflection, lookup, page) do |key, columns, index|
+          calculations = counts.map { |total, part| part.entry.call(total.key, columns) }
           PageLink.new(key, PlainField.of(type, field), reflection, lookup, index, page, calculations)
         end
-        next part if part.is_a?(String) || chain.calls.many? || nodes.first.arguments.any? { |it| BOUNDED.include?(it.name) }
-
-        part.in_memory(lists: (reflection.name if Lookup.of(reflection, page.projection).whole?))
       end
     end
-
-    # A page's arguments without which all of an association is loaded.
-    BOUNDED = %w[first last].freeze
-    private_constant :BOUNDED
 
     # @param chain [Chain] of the connection's +field+
     # @return [Part, String]

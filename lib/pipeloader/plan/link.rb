@@ -40,10 +40,6 @@ module Pipeloader
 
     def many? = @many
 
-    # As its Lookup's.
-    def whole? = @lookup.whole?
-    def picks? = @lookup.picks?
-
     # @return [Array<Link, PolymorphicLink>] of the records that it brings
     def links = @plan.links
 

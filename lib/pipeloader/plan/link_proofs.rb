@@ -35,8 +35,7 @@ module Pipeloader
       plain = PlainField.of(type, field)
       made ||= ->(key, _, index) { Link.new(key, plain, reflection, lookup, index, plan, nullable: !field.type.non_null?) }
       entry = ->(key, columns) { made.call(key, columns, lookup.owners_key.index(columns)) }
-      part = Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts)
-      part.in_memory(lists: (reflection.name if lookup.whole?), picks: (reflection.name if lookup.picks?))
+      Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts).following([lookup])
     end
 
     def objection_to_link(field, reflection, many)

@@ -10,14 +10,12 @@ module Pipeloader
     # columns: those that it reads of its object's row. entry: makes the plan's entry of a key and the rows' columns. reason: why
     # graphql-ruby does the field once the records that it brings are read; nil if it is plain. rows_only: whether only a Plan can
     # do it, as where something below it asks the context. asks: whether it does so itself. permit: Permit, where one is asked.
-    # lists, picks: the names of associations without an order that ActiveRecord would have in memory then, and of those of which
-    # it takes a record by its place
-    Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks, :permit, :lists, :picks) do
+    # lookups: of the associations that it follows
+    Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks, :permit, :lookups) do
       def call = nil
 
-      def in_memory(lists: nil, picks: nil)
-        self.lists = [*self.lists, *lists] if lists
-        self.picks = [*self.picks, *picks] if picks
+      def following(lookups)
+        self.lookups = lookups
         self
       end
 
