@@ -129,6 +129,31 @@ class SourcesTest < PipeloaderTest
       schemas_over(query, compile: false)
     end
 
+    # Its own instance variables are what PerfettoTrace shows of a source.
+    class Bare < GraphQL::Dataloader::Source
+      def fetch(keys) = keys.map { instance_variables.map(&:to_s) }
+    end
+
+    class BareAssociation < GraphQL::Dataloader::ActiveRecordAssociationSource
+      def fetch(records) = records.map { instance_variables.map(&:to_s) }
+    end
+
+    def test_a_source_that_is_looked_at
+      post = Class.new(Schemas::Post) do
+        graphql_name "Post"
+        field :bare, [String]
+        field :association, [String]
+        def bare = dataloader.with(Bare).load(object.id)
+        def association = dataloader.with(BareAssociation, :top_comments).load(object)
+      end
+      query = Class.new(Schemas::Query) do
+        graphql_name "Query"
+        field :posts, [post]
+        def posts = ::Post.order(:id)
+      end
+      assert_same_answer("{ posts { bare association id } }", schemas_over(query, compile: false))
+    end
+
     # Its error is its field's.
     class BrokenPost < ::Post
       self.table_name = "posts"

@@ -234,6 +234,14 @@ module Pipeloader
     # True if a source was asked for.
     def pipeloader_sourced? = @pipeloader_sourced || false
 
+    # What is known of sources. Their own variables are their authors', and shown by PerfettoTrace.
+    #
+    # @return [Hash{GraphQL::Dataloader::Source => SourceRounds}]
+    def pipeloader_source_rounds = @pipeloader_source_rounds ||= {}.compare_by_identity
+
+    # @return [Hash{GraphQL::Dataloader::ActiveRecordAssociationSource => FetchTurns}] of what isn't fetched yet
+    def pipeloader_fetch_turns = @pipeloader_fetch_turns ||= {}.compare_by_identity
+
     # Plans have looked up for several objects what each would have read for itself.
     #
     # @param reads [Integer] that weren't needed

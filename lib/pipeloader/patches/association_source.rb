@@ -30,7 +30,7 @@ module Pipeloader
       end
 
       def fetch(records)
-        turns, @pipeloader_turns = @pipeloader_turns, nil
+        turns = @dataloader.pipeloader_fetch_turns.delete(self) if @dataloader.is_a?(Loader)
         groups = turns.split(records) if turns && records.size > 1 && pipeloader_limited?(records.first)
         return super unless groups && groups.size > 1
 
@@ -41,7 +41,7 @@ module Pipeloader
       private
 
       # @return [FetchTurns, nil] nil for who isn't a field of Execution::Next
-      def pipeloader_turns = (@pipeloader_turns ||= FetchTurns.new if pipeloader_job&.of_step?)
+      def pipeloader_turns = (@dataloader.pipeloader_fetch_turns[self] ||= FetchTurns.new if pipeloader_job&.of_step?)
 
       # An error is the result of its own group.
       def pipeloader_results(group)

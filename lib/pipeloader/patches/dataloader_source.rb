@@ -36,7 +36,7 @@ module Pipeloader
       # A field goes on when the source has what it asks for.
       def sync(keys)
         job = pipeloader_job
-        (@pipeloader_source_rounds ||= SourceRounds.new).ask(job, keys) if job
+        (@dataloader.pipeloader_source_rounds[self] ||= SourceRounds.new).ask(job, keys) if job
         super
       end
 
@@ -50,15 +50,15 @@ module Pipeloader
       end
 
       def pipeloader_fetch
-        SourceRounds::Fetch.new(@dataloader, @pipeloader_source_rounds, @pending.keys) if @pipeloader_source_rounds
+        (rounds = @dataloader.pipeloader_source_rounds[self]) && SourceRounds::Fetch.new(@dataloader, rounds, @pending.keys)
       end
 
       # What is there by now, because the field has read meanwhile, it would wait for in a serial run.
       def pipeloader_follow(values)
-        return unless @pipeloader_source_rounds && (job = pipeloader_job)
+        return unless @dataloader.is_a?(Loader) && (rounds = @dataloader.pipeloader_source_rounds[self]) && (job = pipeloader_job)
 
         keys = values.map { |value| result_key_for(value) }
-        @pipeloader_source_rounds.follow(job, keys) if keys.all? { |key| @results.key?(key) }
+        rounds.follow(job, keys) if keys.all? { |key| @results.key?(key) }
       end
     end
   end
