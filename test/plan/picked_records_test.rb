@@ -28,7 +28,7 @@ class PickedRecordsTest < PlanTest
       class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
     end
     { mapped: "object.remarks.map(&:body).sort.join", word: "object.remarks.last&.body", first_word: "object.remarks.first&.body.to_s + object.name",
-      renewed: "object.remarks.reset; object.remarks.last&.body" }.each do |name, code|
+      word_of_ordered: "object.ordered.last&.body", renewed: "object.remarks.reset; object.remarks.last&.body" }.each do |name, code|
       field name, String
       class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
     end
@@ -41,12 +41,12 @@ class PickedRecordsTest < PlanTest
               "latest { body } remarks { body } earliest { body }", "remarks { body } word firstWord", "word remarks { body } firstWord",
               "mapped word", "word mapped", "mapped latest { body }", "ordered { body } ofOrdered { body } latest { body }", "remarks { body } renewed word",
               "paged { nodes { body } } latest { body }", "paged(first: 2) { nodes { body } } latest { body }",
-              "latest { body } unknown { body }", "remarks { body } unknown { body }", "unknown { body } remarks { body }",
+              "ordered { body } wordOfOrdered", "latest { body } unknown { body }", "remarks { body } unknown { body }", "unknown { body } remarks { body }",
               "unknown { body } remarks { body } latest { body } again: unknown { body }", "ordered { body } unknown { body }",
               "paged { nodes { body } } unknown { body }", "remarks { body writer { name } } unknown { body writer { unknown { body } } }",
               "remarks { writer { remarks { body } unknown { body } } }"].freeze
   COMPILED = ["latest { body } earliest { body } taken { body }", "ordered { body } ofOrdered { body } latest { body }",
-              "paged(first: 2) { nodes { body } } latest { body }", "word firstWord"].freeze
+              "paged(first: 2) { nodes { body } } latest { body }", "wordOfOrdered"].freeze
 
   def setup
     super

@@ -75,7 +75,9 @@ module Pipeloader
 
       before = Chain.new(chain.single? ? chain.calls : chain.calls[0..-2], {})
       lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
-      [lookup.owners_key, made.curry(2)[lookup]] if lookup.many? != chain.single? && narrows?(lookup)
+      return if lookup.many? == chain.single? || !narrows?(lookup) || (lookup.picks? && !lookup.picks_alike?)
+
+      [lookup.owners_key, made.curry(2)[lookup]]
     end
 
     # True if ActiveRecord's own methods list them.
