@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The tables and models of subscribers.rb and web_page.rb, empty, on a private PostgreSQL.
+# The tables and models of gather.rb, subscribers.rb and web_page.rb, empty, on a private PostgreSQL.
 require "active_record"
 require "pg"
 require_relative "../test/support/private_cluster"

@@ -7,30 +7,9 @@
 
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
 require "json"
-require "active_record"
-require "pg"
+require_relative "blog"
 require "pipeloader"
-require_relative "../test/support/private_cluster"
 require_relative "../example/latency_proxy"
-
-ActiveRecord::Base.establish_connection(PrivateCluster.tcp_hash)
-ActiveRecord::Schema.verbose = false
-ActiveRecord::Schema.define do
-  create_table(:people) { |t| t.string :name }
-  create_table(:posts) { |t| t.string :title; t.belongs_to :author }
-  create_table(:comments) { |t| t.string :body; t.belongs_to :post, index: true; t.belongs_to :author, index: true }
-end
-
-class Person < ActiveRecord::Base; end
-
-class Comment < ActiveRecord::Base
-  belongs_to :author, class_name: "Person"
-end
-
-class Post < ActiveRecord::Base
-  belongs_to :author, class_name: "Person"
-  has_many :comments, -> { order(:id) }
-end
 
 POSTS, PEOPLE = (ARGV[0] || 50).to_i, 200
 Person.insert_all!((1..PEOPLE).map { |id| { name: "Person #{id}" } })
