@@ -10,7 +10,7 @@ module Pipeloader
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40
     COUNTED = "its counter cache says how many there are until it is loaded"
-    PICKED = "a record is taken by its place in an association without an order, which is in memory by then or not"
+    PICKED = "the same selection takes the first or last record of an association, and reads all of it: order the association"
     private_constant :DEEP, :COUNTED, :PICKED
 
     # A Selection, and where it is: +selections+ of +type+ below the field +node+.
