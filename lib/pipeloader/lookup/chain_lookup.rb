@@ -14,9 +14,6 @@ module Pipeloader
     # Clauses that come of them. Others change what becomes of the rows, or when they are asked for.
     CLAUSES = %i[where order reordering limit offset distinct unscope references joins left_outer_joins].freeze
 
-    # Those that take it of what is in memory.
-    PICKING = %i[first take last].freeze
-
     # Methods that bring it then.
     INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
@@ -56,7 +53,7 @@ module Pipeloader
 
     def many? = @last.nil?
     def whole? = false
-    def picks? = @queries.empty? && PICKING.include?(@last&.name)
+    def picks? = @queries.empty? && Chain::PICKING.include?(@last&.name)
 
     # True if it is the same one of those that are in memory.
     def picks_alike?

@@ -31,6 +31,8 @@ module Pipeloader
     QUESTIONS = (CALCULATIONS.keys + LISTS).freeze
     # {call that asks for one record => how many arguments it may have}
     SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
+    # Those that take it of what is in memory.
+    PICKING = %i[first take last].freeze
     # Ends what lists records themselves, of which blocks ask something: `items.sum { |item| item.price }`.
     EACH = Call.new(:each, [].freeze, {}.freeze).freeze
     private_constant :CONDITIONS
