@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
 require "objspace"
-require "active_record"
 require "active_support/core_ext/class/subclasses"
 require "graphql"
+require "pipeloader/active_record"
 
 # Before GraphQL::Schema::Object: graphql-ruby 2.5 and later can't load the two the other way round.
 GraphQL.const_get(:Schema, false)
@@ -15,10 +15,8 @@ GraphQL.const_get(:Schema, false)
 #     end
 #
 # While a response is built, every ActiveRecord read parks its fiber; when all are parked, what has been gathered goes
-# to PostgreSQL in one burst.
+# to PostgreSQL in one burst. What that takes is in pipeloader/active_record, and here what graphql-ruby's schemas add.
 module Pipeloader
-  @field_exact = false
-
   class << self
     # Called by `use Pipeloader` in a schema. The schema's own dataloader class is kept and extended, in whichever order
     # the two are used.
@@ -55,74 +53,6 @@ module Pipeloader
       Patches.install_for(schema.pipeloader_options)
     end
 
-    # What is needed only where fibers park.
-    def prepare # :nodoc:
-      Patches::Locks.install
-      Undivided.watch_compiling { ResolverFiber.current&.parking&.compiled }
-    end
-
-    # @return [Hash{Symbol => Object}] what schemas have that don't say otherwise when they `use Pipeloader, …`
-    #
-    #: () -> Hash[Symbol, untyped]
-    def defaults = @defaults || Options::DEFAULTS
-
-    # Sets some of them, for schemas that exist already, too. To be done before these execute anything.
-    #
-    #     Pipeloader.defaults = { trips: :depth, lanes: 4 }
-    #
-    # @param given [Hash{Symbol => Object}] names and values as #use takes them
-    # @raise [ArgumentError]
-    #
-    #: (Hash[Symbol, untyped]) -> void
-    def defaults=(given)
-      Options.check(given)
-      Lanes.of(given[:lanes])
-      self.field_exact = given[:field_exact] || false if given.key?(:field_exact)
-      @defaults = { **Options::DEFAULTS, **given.except(:field_exact) }.freeze
-      Patches.install_for(@defaults)
-    end
-
-    # An application's settings, as `config.pipeloader` has them.
-    def configure(**settings) # :nodoc:
-      rest = settings.except(:enabled, :log, :proof)
-      Options.check(rest, :enabled, :log, :proof)
-      self.defaults = rest if rest.any?
-      self.enabled = settings[:enabled] if settings.key?(:enabled)
-      self.log = settings[:log] if settings.key?(:log)
-      self.proof = settings[:proof] if settings.key?(:proof)
-    end
-
-    # What is executed with Pipeloader: true, all; false, nothing; 0.05, each execution by this chance; or a callable, which is
-    # asked when an execution begins, and may answer by any of these. It gets the `context:` that was given, if it takes an
-    # argument. What isn't with Pipeloader, is as inside `Pipeloader.disabled { … }`; so is that for which the callable raises.
-    # PIPELOADER=off in the environment wins. See docs/rails.md.
-    #
-    #     Pipeloader.enabled = ->(context) { Flipper.enabled?(:pipeloader, context[:current_user]) }
-    #
-    #: () -> (bool | Numeric | ^(?untyped) -> untyped)
-    def enabled = Switch.enabled
-
-    # @raise [ArgumentError]
-    #
-    #: (bool | Numeric | ^(?untyped) -> untyped) -> void
-    def enabled=(value)
-      Switch.enabled = value
-    end
-
-    # What is logged of a response, at debug level: :reads, ActiveRecord's line for each read and one for each burst; :bursts, one
-    # for each burst and a last one for all; :summary, the last one alone.
-    #
-    #: () -> Symbol
-    def log = LogSubscriber.mode
-
-    # @raise [ArgumentError]
-    #
-    #: (Symbol) -> void
-    def log=(mode)
-      LogSubscriber.mode = mode
-      Patches.install_log_lines unless mode == :reads
-    end
-
     # Operations that are executed without Pipeloader in this process, because it has a bug there; see docs/proof.md.
     #
     #     Pipeloader.breaker.open.each { |it| puts "#{it.schema} #{it.operation}: #{it.reason}" }
@@ -144,42 +74,6 @@ module Pipeloader
       ProofSample.given = given
     end
 
-    # True if schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
-    #
-    #: () -> bool
-    attr_reader :field_exact
-
-    #: (bool) -> bool
-    def field_exact=(on)
-      Patches.install_projection if on
-      @field_exact = on
-    end
-
-    # Reads inside the block go at once, and take along what other fibers have gathered. For code that holds a lock
-    # while it reads, or can't be left in the middle for another reason.
-    #
-    #: [T] () { () -> T } -> T
-    def without_parking(&block)
-      fiber = ResolverFiber.current
-      fiber ? fiber.without_parking(&block) : yield
-    end
-
-    # Reads inside the block are sent as they are, each a statement of its own.
-    #
-    #: [T] () { () -> T } -> T
-    def uncoalesced(&block)
-      fiber = ResolverFiber.current
-      fiber ? fiber.uncoalesced(&block) : yield
-    end
-
-    # Responses that begin inside the block are built without Pipeloader; in a resolver, as #without_parking.
-    #
-    #: [T] () { () -> T } -> T
-    def disabled(&block)
-      ResolverFiber.current&.await_turn_to_act
-      Switch.decided(off: true) { without_parking(&block) }
-    end
-
     # Raises where responses that are built inside the block read one by one what could be read together, with why that is, and
     # what to do: see docs/testing.md for what is found. For tests and development.
     #
@@ -197,38 +91,6 @@ module Pipeloader
     #
     #: [T, U] (Array[T]) { (T) -> U } -> Array[U]
     def multiplex(values, &) = Multiplex.map(values, &)
-
-    # Calls the block for each value, as `values.map` does, so that what the blocks read from PostgreSQL comes together: by as
-    # many round trips as one block takes. Inside a resolver, together with what its response reads. See docs/gather.md.
-    #
-    #     Pipeloader.map(posts) { |post| PostSerializer.new(post).as_json }
-    #
-    # @param values [Enumerable]
-    # @raise what the first block has raised; those behind it are ended where they wait, or don't begin
-    #
-    #: [T, U] (Enumerable[T]) { (T) -> U } -> Array[U]
-    def map(values, &block)
-      raise ArgumentError, "Pipeloader.map needs a block" unless block
-
-      Gathering.open(stops: true) { |gathering| gathering.each(values.to_a, &block) }.map(&:value)
-    end
-
-    # Yields to ask for things of different kinds that are read together. Returns what the block returns, when all are done.
-    #
-    #     Pipeloader.gather do |gathering|
-    #       count = gathering.async { Post.count }
-    #       user = gathering.async { User.find(1) }
-    #       [count.value, user.value]
-    #     end
-    #
-    # @raise what the block has raised; else what a block of `async` has raised whose value nobody has asked for
-    #
-    #: [T] () { (Gathering) -> T } -> T
-    def gather(&block)
-      raise ArgumentError, "Pipeloader.gather needs a block" unless block
-
-      Gathering.open(&block)
-    end
 
     # Executes a query, and says of each field whether it is compiled, or why it isn't, and which statements were sent. See
     # docs/plans.md.
@@ -251,12 +113,6 @@ module Pipeloader
     #
     #: (singleton(GraphQL::Schema), ?models: Hash[untyped, singleton(ActiveRecord::Base)]) -> SchemaExplanation
     def explain_schema(schema, models: {}) = SchemaExplanation.new(schema, models)
-
-    # ActiveRecord works in the main Ractor alone. In others a schema that is GraphQL::Schema::RactorShareable has no Pipeloader.
-    def main_ractor? = !defined?(::Ractor) || ::Ractor.current.equal?(::Ractor.main) # :nodoc:
-
-    #: () -> bool
-    def disabled? = Switch.off?
   end
 
   # Added to a schema by `use Pipeloader`.
@@ -349,38 +205,29 @@ module Pipeloader
       base = super
       return base if base < Loader || !Pipeloader.main_ractor?
 
-      Loader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce, :forecast, :trips, :lanes))
+      QueryLoader.over(base, **pipeloader_options.slice(:fiber_limit, :coalesce, :forecast, :trips, :lanes))
     end
   end
 end
 
-require "pipeloader/version"
-require "pipeloader/base"
-
-Pipeloader::Switch.start(ENV.fetch("PIPELOADER", nil))
-
-# Before anything rests on the hosts.
-require "pipeloader/patches/self_test"
+# Before anything rests on graphql-ruby.
+require "pipeloader/patches/query_self_test"
 Pipeloader::Patches::SelfTest.run_on_graphql
 
-# In the order in which a read passes through. A room names only rooms before it; patches may name all.
-require "pipeloader/wire"
+# A room names only rooms before it; patches may name all.
+require "pipeloader/queries"
 require "pipeloader/code"
 require "pipeloader/proof"
-require "pipeloader/fibers"
-require "pipeloader/reading"
 require "pipeloader/projection"
 require "pipeloader/lookup"
 require "pipeloader/plan"
 require "pipeloader/execute"
 require "pipeloader/forecast"
 require "pipeloader/report"
-require "pipeloader/patches"
+require "pipeloader/query_patches"
 
-Pipeloader::Patches.install
-Pipeloader::LogSubscriber.attach_to(:pipeloader)
-
-require "pipeloader/railtie" if defined?(Rails::Railtie)
+Pipeloader::Patches.install_on_graphql
+Pipeloader::Patches.install_for({ **Pipeloader.defaults, field_exact: Pipeloader.field_exact })
 
 ActiveSupport.on_load(:after_initialize) do |application|
   Pipeloader::DeclaredColumns.check_all if application.config.eager_load

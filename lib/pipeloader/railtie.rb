@@ -17,6 +17,7 @@ module Pipeloader
       raise ArgumentError, "config.pipeloader.#{e.message}"
     end
 
-    rake_tasks { load File.expand_path("tasks.rake", __dir__) }
+    # They are about schemas.
+    rake_tasks { load File.expand_path("tasks.rake", __dir__) if Pipeloader.respond_to?(:use) }
   end
 end

@@ -461,7 +461,7 @@ class ObjectListsTest < PlanTest
   def test_a_loader_with_a_queue_of_its_own
     schemas = pair(articles) { use Elsewhere }
     assert_plan("{ articles { title count label author { loud } } }", schemas, context: -> { { prefix: "p" } })
-    assert_equal [false, true], [Elsewhere, GraphQL::Dataloader].map { |base| Pipeloader::Loader.over(base, fiber_limit: nil, coalesce: true).new.pipeloader_queues? }
+    assert_equal [false, true], [Elsewhere, GraphQL::Dataloader].map { |base| Pipeloader::QueryLoader.over(base, fiber_limit: nil, coalesce: true).new.pipeloader_queues? }
   end
 
   # Random objects whose fields do random things.

@@ -8,7 +8,9 @@ require_relative "../support/test_helper"
 # lib/ is a house of rooms: a file names only files of its own room and of rooms before it; patches may name all.
 class HouseTest < PipeloaderTest
   LIB = File.expand_path("../../lib/pipeloader", __dir__)
-  ROOMS = %w[base wire code proof fibers reading projection lookup plan execute forecast report web patches].freeze
+  # The engine, which knows of no GraphQL: what `require "pipeloader/active_record"` loads.
+  ENGINE = %w[base wire code fibers reading].freeze
+  ROOMS = [*ENGINE, *%w[queries proof projection lookup plan execute forecast report web patches]].freeze
 
   # What is yet to be mended. Whoever mends it takes it off; nothing is added.
   BACK = [].freeze

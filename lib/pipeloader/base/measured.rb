@@ -30,6 +30,8 @@ module Pipeloader
 
       # @return [Boolean] whether the response is measured that begins
       def begin(queries)
+        return false unless Fiber.respond_to?(:[]) # Ruby 3.1 has none, unless graphql-ruby brings it
+
         observers = Fiber[KEY] or return false
         observers.each { |observer| observer.begun(queries) }
         true

@@ -1,26 +1,31 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # True if a method is graphql-ruby's, ActiveRecord's or Ruby's own, and not somebody's whose code we can't see through: told
+  # True if a method is a host's (ActiveRecord's; graphql-ruby's, once that is loaded) or Ruby's own, and not somebody's whose code we can't see through: told
   # by the file that defines it, as anyone may open their modules.
   module Provenance
     # What an association that leads to several records is asked as.
     ASSOCIATIONS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze
     RUBY = [Class, Module, Object, Kernel, BasicObject, Enumerable].freeze
 
-    # Each has its VERSION in a file of its own folder, beside which is one of the folder's name.
-    FOLDERS = [GraphQL, ActiveRecord, ActiveModel, ActiveSupport, I18n].to_h do |gem|
-      folder = File.dirname(gem.const_source_location(:VERSION).first)
-      [gem, ["#{folder}/", "#{folder}.rb"]]
-    end.freeze
     PATCHES = "#{File.expand_path("../patches", __dir__)}/".freeze
 
     # Where Ruby's own methods are, those that aren't written in C.
     CORE = ["<internal:", "#{RbConfig::CONFIG["rubylibdir"]}/"].freeze
     LIBRARIES = [RbConfig::CONFIG["rubylibdir"], RbConfig::CONFIG["rubyarchdir"]].map { |folder| "#{folder}/" }.freeze
-    private_constant :ASSOCIATIONS, :RUBY, :FOLDERS, :PATCHES, :CORE, :LIBRARIES
+    private_constant :ASSOCIATIONS, :RUBY, :PATCHES, :CORE, :LIBRARIES
+
+    @folders = {} # {ActiveRecord => ["…/lib/active_record/", "…/lib/active_record.rb"]}
 
     class << self
+      # Takes note of a host, which has its VERSION in a file of its own folder, beside which is one of the folder's name.
+      #
+      #: (Module) -> void
+      def know(gem)
+        folder = File.dirname(gem.const_source_location(:VERSION).first)
+        @folders = { **@folders, gem => ["#{folder}/", "#{folder}.rb"] }.freeze
+      end
+
       # True if it is defined by Object, or the like: by Ruby, and seldom by others.
       #
       #: (Method | UnboundMethod) -> bool
@@ -29,7 +34,7 @@ module Pipeloader
       # True if the file at +path+ is one of the +gem+'s: GraphQL, ActiveRecord …
       #
       #: (Module, String) -> bool
-      def file_of?(gem, path) = path.start_with?(*FOLDERS.fetch(gem))
+      def file_of?(gem, path) = path.start_with?(*@folders.fetch(gem))
 
       # True if a class's instances are made by no code but Ruby's, and what `initialize` does.
       #
@@ -37,15 +42,12 @@ module Pipeloader
       def ruby_makes?(type) = %i[new allocate].all? { |name| type.method(name).owner.equal?(Class) }
 
       #: (Method | UnboundMethod) -> bool
-      def graphql?(method) = ruby?(method) || in?(method, GraphQL)
-
-      #: (Method | UnboundMethod) -> bool
       def active_record?(method) = ruby?(method) || in?(method, ActiveRecord) || in?(method, ActiveModel)
 
       # True if the constant +name+ of a module is defined by one of these gems, in a module of its own.
       def frameworks?(home, name)
         file, = Module.instance_method(:const_source_location).bind_call(home, name, false)
-        !home.equal?(Object) && FOLDERS.each_value.any? { |places| file.to_s.start_with?(*places) }
+        !home.equal?(Object) && @folders.each_value.any? { |places| file.to_s.start_with?(*places) }
       end
 
       # True if ActiveRecord has generated the method for an attribute of the +model+'s.
@@ -75,11 +77,6 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def active_record_alone?(method) = alone?(method) { |it| active_record?(it) }
 
-      # The same of graphql-ruby's.
-      #
-      #: (Method | UnboundMethod) -> bool
-      def graphql_alone?(method) = alone?(method) { |it| graphql?(it) }
-
       # The same of ActiveSupport's.
       #
       #: (Method | UnboundMethod) -> bool
@@ -89,13 +86,6 @@ module Pipeloader
       #
       #: (Method | UnboundMethod) -> bool
       def i18n_alone?(method) = alone?(method) { |it| in?(it, I18n) }
-
-      # True if +type+ has its method +name+ from +host+, a module of graphql-ruby's, and as it is there.
-      #
-      #: (Class, Symbol, Module) -> bool
-      def hosted?(type, name, host)
-        type.method_defined?(name) && (method = type.instance_method(name)).owner.equal?(host) && graphql_alone?(method)
-      end
 
       # True if a gem that may not be there is, by the name of its module.
       #
@@ -140,7 +130,7 @@ module Pipeloader
         true
       end
 
-      # @return [Array<String>, nil] as FOLDERS', of one that may be loaded later
+      # @return [Array<String>, nil] as those of hosts, of one that may be loaded later
       def folder(name)
         host = name.to_s.split("::").inject(Object) do |outer, part|
           next nil if outer.nil? || outer.autoload?(part) || !outer.const_defined?(part, false)
@@ -156,5 +146,7 @@ module Pipeloader
 
       def in?(method, gem) = file_of?(gem, method.source_location&.first.to_s)
     end
+
+    [ActiveRecord, ActiveModel, ActiveSupport, I18n].each { |gem| know(gem) }
   end
 end

@@ -19,11 +19,6 @@ module Pipeloader
     MARGIN = 0.97
     private_constant :FEW, :WATCHED, :PAUSE, :LONGEST_PAUSE, :ROUNDS, :CLEAR, :MARGIN
 
-    # Reads of an execution without Pipeloader, counted by the adapters.
-    READS = :pipeloader_reads
-    Count = Struct.new(:reads)
-    private_constant :Count
-
     class << self
       # Yields to execute +queries+, after it has decided how.
       #
@@ -50,9 +45,6 @@ module Pipeloader
         trials = Operation.kept_of(query.schema, query.query_string, nil)&.fetch(:trials, nil) or return false
         [nil, query.selected_operation_name].any? { |name| trials[[query.schema, name]]&.rests? }
       end
-
-      # An adapter is about to read, and no Pipeloader is there.
-      def count_read = Thread.current[READS]&.then { |count| count.reads += 1 }
 
       private
 
@@ -132,17 +124,18 @@ module Pipeloader
     # What fails here may not fail with Pipeloader, which is faster maybe.
     def without(schema, context)
       context[:dataloader] = PlainLoader.for(schema)
-      outer, Thread.current[READS] = Thread.current[READS], count = Count.new(0)
-      began = now
-      results = yield
-      seconds = now - began
-      query = query_of(results) or return results
+      results = nil
+      PlainReads.counting do |counted|
+        began = now
+        results = yield
+        seconds = now - began
+        query = query_of(results) or return results
 
-      query.context.namespace(:pipeloader)[:rests] = true
-      note(true, seconds, more(count.reads), query)
+        query.context.namespace(:pipeloader)[:rests] = true
+        note(true, seconds, more(counted.reads), query)
+      end
       results
     ensure
-      Thread.current[READS] = outer
       gather unless results
     end
 

@@ -14,21 +14,33 @@ module Pipeloader
     class Canceled < Exception # rubocop:disable Lint/InheritException -- code that rescues its own errors has nothing to do with it
     end
 
-    # Where no resolver runs.
-    class Dataloader < GraphQL::Dataloader
-      # What it was made for.
-      #
-      #: () -> Task
-      attr_writer :task
+    # Runs Tasks where they can't be a resolver's jobs.
+    class TaskLoader < Scheduler
+      include Loader
 
-      # An exception that ends it leaves nothing of the Task.
-      def run(...)
-        super
-      ensure
-        @task.cancel
+      #: (fiber_limit: Integer?, coalesce: bool, lanes: (Integer | Hash)?) -> void
+      def initialize(fiber_limit:, coalesce:, lanes:)
+        super(fiber_limit || FIBER_LIMIT)
+        @coalesces = coalesce
+        @lanes = Lanes.of(lanes)
       end
+
+      # Does a Task, and all that it begins. An exception that ends this leaves nothing of it.
+      def run(task)
+        append_job(task)
+        super()
+      ensure
+        task.cancel
+      end
+
+      def pipeloader_coalesces? = @coalesces
+      def pipeloader_lanes = @lanes
+      def pipeloader_depth_first? = false
+      def pipeloader_queues? = true
+      def pipeloader_forecasts? = false
+      def pipeloader_trips = :depth
     end
-    private_constant :Dataloader
+    private_constant :TaskLoader
 
     # Idle turns after which those who wait for Tasks wait for one another.
     PATIENCE = 100
@@ -64,11 +76,9 @@ module Pipeloader
       # By a run of its own, which begins with the state of the code around.
       def apart(stops, &block)
         Pipeloader.prepare
-        loader = Loader.over(Dataloader, **Pipeloader.defaults.slice(:fiber_limit, :coalesce, :lanes)).new
-        task = Task.new(new(nil), -> { FieldPosition.apart { new(ResolverFiber.current, stops).around(&block) } })
-        loader.task = task
-        loader.append_job(task)
-        loader.run
+        loader = TaskLoader.new(**Pipeloader.defaults.slice(:fiber_limit, :coalesce, :lanes))
+        task = Task.new(new(nil), -> { Host.current.apart { new(ResolverFiber.current, stops).around(&block) } })
+        loader.run(task)
         task.value
       end
     end

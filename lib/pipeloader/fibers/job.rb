@@ -7,11 +7,11 @@ module Pipeloader
     # Stands in the queue for jobs that nobody needs one by one: `jobs` makes them.
     module Several; end
 
+    # Included by what Execution::Next has for a field.
+    module Step; end
+
     NONE = [].freeze
     private_constant :NONE
-
-    TAKES_STEPS = defined?(GraphQL::Execution::FieldResolveStep) ? true : false
-    private_constant :TAKES_STEPS
 
     # @return [Array] the place of the job number +index+ that one at +place+ has asked for
     def self.below((lazies, sources, origin, steps, order), index) = [lazies, sources, origin, steps + 1, [*order, index]]
@@ -73,7 +73,7 @@ module Pipeloader
     def step = part? ? @parent.step : (@work if of_step?)
 
     # True if it is a field of Execution::Next.
-    def of_step? = TAKES_STEPS && GraphQL::Execution::FieldResolveStep === @work
+    def of_step? = Step === @work
 
     # True if +job+ is a part of it, or of a part.
     def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))

@@ -157,9 +157,9 @@ module Pipeloader
       @run.patience -= (TimeLimit.now - start) / 1000.0 if start
     end
 
-    # No fiber may be begun for the jobs that are queued. (graphql-ruby keeps three of its limit for other purposes.)
+    # No fiber may be begun for the jobs that are queued.
     def saturated?
-      @loader.pipeloader_queued.positive? && (@run.fibers_away + 1 >= @loader.fiber_limit - 3 || @run.crowded?(RUNNING))
+      @loader.pipeloader_queued.positive? && (@run.fibers_away + 1 >= @loader.pipeloader_most || @run.crowded?(RUNNING))
     end
 
     # graphql-ruby resumes parked fibers before it begins the jobs of lazy values, all but the first. So jobs that are still

@@ -68,7 +68,7 @@ module Pipeloader
       @run = loader.pipeloader_run
       @response = @run.response
       @state = FiberState.new(@run)
-      FieldPosition.adopt(@run.field_positions)
+      Host.current.adopt(@run.field_positions)
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
@@ -127,7 +127,7 @@ module Pipeloader
     # Lets the other fibers go on, under their own dynamic state. Meanwhile this one is in graphql-ruby's code: what that waits
     # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.
     def away(&block)
-      @state.away { @run.away(self) { without_parking { FieldPosition.keep(&block) } } }
+      @state.away { @run.away(self) { without_parking { Host.current.keep_position(&block) } } }
     end
 
     ## Parking
@@ -261,6 +261,9 @@ module Pipeloader
     #
     #: [T] (Snapshot) { () -> T } -> T
     def within(start, &block) = @state.within(start, &block)
+
+    # True if what it asks for isn't to be sent.
+    def dry? = false
 
     # It will never be woken.
     def abandon = @flight&.abandon

@@ -28,17 +28,14 @@ module Pipeloader
         Thread.current.thread_variable_get(ON_THREAD) unless ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
       end
 
-      # @return [GraphQL::Execution::Multiplex, nil] that is about to be executed
-      def multiplex = Fiber[:__graphql_current_multiplex]
-
-      # @return [Array<GraphQL::Query>] of that
-      def queries = multiplex&.queries || []
+      # @return [Array<GraphQL::Query>] that are about to be executed
+      def queries = Host.current.queries
 
       private
 
       # Another query is executed by one of its resolvers.
       def inside(response)
-        QuerySettings.check_inner(queries, response)
+        Host.current.check_inner(response)
         response
       end
     end
@@ -89,13 +86,13 @@ module Pipeloader
       queries = Response.queries
       @measured = Measured.begin(queries)
       @attempt = Attempt.current
-      @settings = QuerySettings.of(queries)
+      @settings = Host.current.settings
       @outer = Response.of_thread
-      @read_transactions = @outer&.read_transactions || ReadTransactions.of(Response.multiplex)
+      @read_transactions = @outer&.read_transactions || Host.current.read_transactions
       @lanes = lanes
       @counters = Counters.of(queries)
       @several = queries.size > 1
-      @one_by_one = @several && queries.grep(GraphQL::Query).any?(&:mutation?)
+      @one_by_one = Host.current.one_by_one?
       @transactions = {}.compare_by_identity # {adapter => how many were open before}
       @locked = []
       @leases = {}.compare_by_identity # {pool => ConnectionLease}
@@ -104,14 +101,14 @@ module Pipeloader
       @position = 0
       @trips = 0
       ActiveRecord::Base.connection_handler.each_connection_pool { |pool| begin_with(pool) }
-      QuerySettings.forget_cached if surrounds?
+      Settings.forget_cached if surrounds?
     end
 
     # What must be true of a connection while it works for this.
     #
     # @return [Settings, nil] nil for nothing
-    # @raise [SettingsError, GraphQL::ExecutionError] where it isn't known
-    def settings = QuerySettings.known!(@settings)
+    # @raise [SettingsError, StandardError] where it isn't known
+    def settings = Settings.known!(@settings)
 
     # True if there is something, or it isn't known.
     def settings? = !@settings.nil?
@@ -217,6 +214,13 @@ module Pipeloader
     # Somebody may have written: what has been read ahead is what was there before.
     def outdate = @read_ahead&.outdate
 
+    # True if the records of an +association+ were read ahead, and nobody is loading it: nobody has to wait.
+    def ahead_of?(association) = !@read_ahead.nil? && @read_ahead.waiting?(association)
+
+    # @yieldreturn [Array<ActiveRecord::Base>] as ActiveRecord finds them
+    # @return [Array<ActiveRecord::Base>] the association's records
+    def association(association, fiber, &) = @read_ahead ? @read_ahead.association(association, fiber, &) : yield
+
     # As #outdate, and it was done through the response's connection.
     def written
       @attempt&.written
@@ -263,7 +267,7 @@ module Pipeloader
 
     def close
       @read_transactions.give_up if owns_transactions?
-      QuerySettings.forget_cached if surrounds?
+      Settings.forget_cached if surrounds?
       @read_transactions = nil
       @transactions.each_key { |adapter| adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class) }
       @leases.each_value(&:release)

@@ -23,7 +23,7 @@ module Pipeloader
       @branch = branch
       @multiplex = multiplex
       @base = DynamicState.current(response.query_caches)
-      @field_positions = FieldPosition.of_run
+      @field_positions = Host.current.positions
       @queued = queued
       @over = false
       @assignments = nil

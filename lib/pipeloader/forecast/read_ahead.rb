@@ -25,20 +25,6 @@ module Pipeloader
       # True if lists of a +query+ are to be read before they come.
       def awaits?(query) = of(ResolverFiber.current)&.awaits?(query) || false
 
-      # True if there is something for an +association+ that nobody is loading: nobody has to wait for it.
-      def holds?(association, fiber)
-        ahead = fiber.response.read_ahead
-        !ahead.nil? && ahead.holds?(association.owner, association.reflection) &&
-          association.instance_variable_get(:@pipeloader_flight).nil?
-      end
-
-      # @yieldreturn [Array<ActiveRecord::Base>] as ActiveRecord finds them
-      # @return [Array<ActiveRecord::Base>] the association's records
-      def association(association, fiber, &)
-        ahead = fiber.response.read_ahead
-        ahead ? ahead.association(association, fiber, &) : yield
-      end
-
       private
 
       def of(fiber) = (fiber.response.read_ahead ||= new if possible?(fiber))
@@ -78,11 +64,16 @@ module Pipeloader
     # See ReadAhead.awaits?.
     def awaits?(query) = !forecasts(query).nil?
 
-    # See ReadAhead.association.
+    # See Response#association.
     def association(association, fiber, &block)
       return take(association, fiber) || yield unless @observation
 
       @observation.association(association, fiber) { take(association, fiber) || block.call }
+    end
+
+    # See Response#ahead_of?.
+    def waiting?(association)
+      holds?(association.owner, association.reflection) && association.instance_variable_get(:@pipeloader_flight).nil?
     end
 
     # True if the association of a +record+ has been read.

@@ -11,6 +11,7 @@ module Pipeloader
     end
 
     def take(arel) = throw(self, arel)
+    def dry? = true
     def abandoned? = false
   end
 end

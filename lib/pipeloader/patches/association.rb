@@ -17,7 +17,7 @@ module Pipeloader
 
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded || ReadAhead.holds?(self, fiber)
+        return super if fiber.nil? || @loaded || fiber.response.ahead_of?(self)
 
         Flight.over(self, fiber) { super }
       end
@@ -27,7 +27,7 @@ module Pipeloader
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || options[:async] || violates_strict_loading?
 
-        ReadAhead.association(self, fiber) do
+        fiber.response.association(self, fiber) do
           Flight.over(self, fiber) { pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super } }
         end
       end
@@ -161,7 +161,7 @@ module Pipeloader
 
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded || ReadAhead.holds?(self, fiber)
+        return super if fiber.nil? || @loaded || fiber.response.ahead_of?(self)
 
         Flight.over(self, fiber) { super }
       end

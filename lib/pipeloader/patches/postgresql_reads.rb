@@ -39,8 +39,8 @@ module Pipeloader
             select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)
           end
         end
-        fiber ? fiber.response&.meet(self) : Trial.count_read
-        return fiber.take(arel) if fiber.is_a?(DryRun) && name != "SCHEMA"
+        fiber ? fiber.response&.meet(self) : PlainReads.count
+        return fiber.take(arel) if fiber&.dry? && name != "SCHEMA"
 
         if fiber.nil? || async || name == "SCHEMA" || fiber.response.in_new_transaction? || ActiveRecord.db_warnings_action
           return pipeloader_host_select_all(arel, name, binds, preparable: preparable, async: async, allow_retry: allow_retry)

@@ -23,7 +23,7 @@ module Pipeloader
       private
 
       def pipeloader_began(field, query)
-        ResolverFiber.current&.job&.time_limit = TimeLimit.of(@timeout, query, field)
+        ResolverFiber.current&.job&.time_limit = TimeLimit.of(@timeout, query, field, GraphQL::Schema::Timeout::TimeoutError)
       end
     end
   end

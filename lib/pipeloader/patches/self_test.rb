@@ -14,7 +14,6 @@ module Pipeloader
                    execute exec_query exec_update query raw_connection schema_search_path= expire].freeze
       POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache
                 num_waiting_in_queue stat].freeze
-      DATALOADER = %i[run run_fiber yield append_job run_isolated get_fiber_variables].freeze
 
       # Stands for the fiber, for its response, and for a read that its burst has brought: a result without columns.
       class Probe
@@ -31,6 +30,8 @@ module Pipeloader
         def give_way = false
         def compiled = nil
         def refused? = false
+
+        def dry? = false
 
         def take
           return if @taken
@@ -68,17 +69,6 @@ module Pipeloader
           probe = Probe.new
           read_through(unconnected(adapter_class), probe)
           fail_with("select_all no longer reaches with_raw_connection") unless probe.taken?
-        end
-
-        # Called when the gem is loaded.
-        #
-        #: () -> void
-        def run_on_graphql
-          check_methods(GraphQL::Dataloader, DATALOADER)
-          check_methods(GraphQL::Dataloader::Source, %i[run_pending_keys])
-          check_methods(GraphQL::Execution::Interpreter::Runtime, %i[continue_value])
-          check_methods(ObjectSpace.singleton_class, %i[internal_class_of])
-          check_methods(GraphQL::Pagination::RelationConnection, %i[load_nodes limited_nodes has_next_page has_previous_page])
         end
 
         # Called when ActiveRecord::Base is loaded.
@@ -124,7 +114,6 @@ module Pipeloader
           check_methods(ActiveRecord::Base.singleton_class, %i[_query_by_sql _load_from_sql current_role current_shard])
           check_methods(ActiveRecord::Base, %i[_delete_row])
           check_methods(ActiveRecord::StatementCache, %i[execute])
-          check_methods(GraphQL::Execution::Interpreter::Runtime, %i[continue_field])
         end
 
         private
@@ -155,10 +144,11 @@ module Pipeloader
           end
         end
 
+        def hosts = "ActiveRecord #{ActiveRecord.version}"
+
         def fail_with(what)
           raise IncompatibleHostError,
-                "Pipeloader #{VERSION} doesn't know ActiveRecord #{ActiveRecord.version} with graphql #{GraphQL::VERSION}: " \
-                "#{what}. " \
+                "Pipeloader #{VERSION} doesn't know #{hosts}: #{what}. " \
                 "Update pipeloader, or keep to the versions that its gemspec names."
         end
       end

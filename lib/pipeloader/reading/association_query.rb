@@ -31,13 +31,13 @@ module Pipeloader
 
       # The relation that an association reads by.
       #
-      # @param extended [Boolean] whether with the association's own extensions
+      # @param bare [#call, nil] takes an association's own extensions off its scope
       # @yield [value] each of the owner's keys
       # @yieldreturn what is to be in its place
-      def relation(association, extended: true, &key)
+      def relation(association, bare = nil, &key)
         scope = ActiveRecord::Associations::AssociationScope.create(&key).scope(association)
-        only_its = !extended && (scope.extending_values - association.reflection.extensions).empty?
-        association.send(:target_scope).merge!(only_its ? ReturnedValue.unextended(scope) : scope)
+        only_its = bare && (scope.extending_values - association.reflection.extensions).empty?
+        association.send(:target_scope).merge!(only_its ? bare.call(scope) : scope)
       end
     end
 

@@ -25,6 +25,13 @@ module Pipeloader
         new(known) if known.any?
       end
 
+      # @param settings [Settings, Exception, nil] an exception where they can't be known
+      # @return [Settings, nil]
+      def known!(settings) = Exception === settings ? raise(settings.dup) : settings
+
+      # Query caches don't know under which settings something was read.
+      def forget_cached = ActiveRecord::Base.clear_query_caches_for_current_thread
+
       # Ends a transaction that was being begun, or the connection if the server may still begin it.
       #
       #: (PG::Connection) -> void

@@ -9,19 +9,21 @@ module Pipeloader
   # Limits: a source's fetch isn't a field's, and ends as it does serially.
   class TimeLimit
     class << self
+      # @param error [Class] GraphQL::Schema::Timeout::TimeoutError
       # @return [TimeLimit, nil] nil where there is none for this query
-      def of(timeout, query, field)
-        new(timeout, query, field) if query.context.namespace(timeout)[:state]
+      def of(timeout, query, field, error)
+        new(timeout, query, field, error) if query.context.namespace(timeout)[:state]
       end
 
       # In milliseconds, as graphql-ruby counts them.
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
     end
 
-    def initialize(timeout, query, field)
+    def initialize(timeout, query, field, error)
       @timeout = timeout
       @query = query
       @field = field
+      @error = error
     end
 
     alias inspect to_s
@@ -51,7 +53,7 @@ module Pipeloader
     def check
       return if !passed? || spare
 
-      error = GraphQL::Schema::Timeout::TimeoutError.new(@field)
+      error = @error.new(@field)
       unless state[:timed_out]
         state[:timed_out] = true
         @timeout.handle_timeout(error, @query)

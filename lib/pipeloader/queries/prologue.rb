@@ -18,10 +18,10 @@ module Pipeloader
       def around(context)
         raise SettingsError, DATALOADER unless context[:dataloader].nil? || Loader === context[:dataloader]
 
-        QuerySettings.forget_cached
+        Settings.forget_cached
         executing { yield }
       ensure
-        QuerySettings.forget_cached
+        Settings.forget_cached
       end
 
       # @return [Prologue, nil] of the queries that are executed here; nil if they have no Settings
@@ -51,7 +51,7 @@ module Pipeloader
     alias inspect to_s
 
     # As Response's.
-    def settings = QuerySettings.known!(@settings)
+    def settings = Settings.known!(@settings)
     def settings? = true
 
     # @return [Integer] any transaction may be the caller's

@@ -19,6 +19,9 @@ module Pipeloader
         Fiber[:__graphql_runtime_info] = states if states
       end
 
+      # A fiber begins that isn't graphql-ruby's: it is at no field. (Those of a run that share one table are given it.)
+      def forget = (Fiber[:__graphql_runtime_info] = nil unless SHARED)
+
       # Yields with a table of its own for the runs that begin there: whoever parks keeps and puts back all that its table has.
       def apart(&) = SHARED ? under(Fiber[:__graphql_runtime_info]&.dup, &) : yield
 

@@ -17,13 +17,6 @@ module Pipeloader
         all.size > 1 ? all.find { |it| Exception === it } || SettingsError.new(DIFFER) : all.first
       end
 
-      # @param settings [Settings, Exception, nil] as #of returns it
-      # @return [Settings, nil]
-      def known!(settings) = Exception === settings ? raise(settings.dup) : settings
-
-      # Query caches don't know under which settings something was read.
-      def forget_cached = ActiveRecord::Base.clear_query_caches_for_current_thread
-
       # @param queries [Array<GraphQL::Query>] which a resolver executes as a part of its +response+
       def check_inner(queries, response)
         raise SettingsError, INNER if set?(queries) && !response.under?(of(queries))
@@ -60,7 +53,7 @@ module Pipeloader
       rescue StandardError => e
         error("`settings:` of #{query.schema.name || "a schema"} (#{place_of(callable)}) has failed: #{e.class}: #{e.message}", e)
       ensure
-        forget_cached
+        Settings.forget_cached
       end
 
       def place_of(callable) = callable.respond_to?(:source_location) ? callable.source_location.join(":") : callable.class.name

@@ -102,7 +102,7 @@ module Pipeloader
 
     def map(values)
       results = []
-      loader = Loader.over(GraphQL::Dataloader, fiber_limit: nil, coalesce: true).new
+      loader = QueryLoader.over(GraphQL::Dataloader, fiber_limit: nil, coalesce: true).new
       loader.pipeloader_multiplex = self
       values.each_with_index { |value, index| loader.append_job { results[index] = branch(index) { yield value } } }
       loader.run
