@@ -19,6 +19,8 @@ module BootRun
     "batch" => -> { require "graphql/batch" },
     "eager" => -> { [ActiveRecord, (GraphQL if GraphQL.respond_to?(:eager_load!))].compact.each(&:eager_load!) },
     "pipeloader" => -> { require "pipeloader" },
+    "engine" => -> { require "pipeloader/active_record" },
+    "gathered" => -> { connect && Pipeloader.map([1, 2]) { |id| ActiveRecord::Base.connection.select_value("SELECT #{id}") } },
     "by_base" => -> { ActiveSupport.on_load(:active_record) { require "pipeloader" } },
     "by_adapter" => -> { ActiveSupport.on_load(:active_record_postgresqladapter) { require "pipeloader" } },
     "by_path" => -> { require File.expand_path("../../lib/pipeloader", __dir__) },

@@ -30,6 +30,9 @@ module Pipeloader
     # @return [ReadTransactions, nil] in which its queries read
     def read_transactions = nil
 
+    # True if a job's work is a field of Execution::Next.
+    def step?(_work) = false
+
     ## Which field graphql-ruby is at, see FieldPosition
 
     # @return [Hash, nil] what the fibers of a run that begins now have in common

@@ -7,9 +7,6 @@ module Pipeloader
     # Stands in the queue for jobs that nobody needs one by one: `jobs` makes them.
     module Several; end
 
-    # Included by what Execution::Next has for a field.
-    module Step; end
-
     NONE = [].freeze
     private_constant :NONE
 
@@ -73,7 +70,7 @@ module Pipeloader
     def step = part? ? @parent.step : (@work if of_step?)
 
     # True if it is a field of Execution::Next.
-    def of_step? = Step === @work
+    def of_step? = Host.current.step?(@work)
 
     # True if +job+ is a part of it, or of a part.
     def waits_for?(job) = job.part? && (job.parent.equal?(self) || waits_for?(job.parent))

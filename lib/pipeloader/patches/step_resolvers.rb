@@ -10,8 +10,6 @@ module Pipeloader
     # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`); for
     #   lists, directives of the application's are to see them first.
     module StepResolvers
-      include Job::Step
-
       def build_results
         fiber = ResolverFiber.current
         if fiber && @post_processors.nil?

@@ -6,6 +6,10 @@ module Pipeloader
     MULTIPLEX = :__graphql_current_multiplex
     private_constant :MULTIPLEX
 
+    if defined?(GraphQL::Execution::FieldResolveStep)
+      def step?(work) = GraphQL::Execution::FieldResolveStep === work
+    end
+
     def multiplex = Fiber[MULTIPLEX]
     def queries = multiplex&.queries || super
     def one_by_one? = queries.size > 1 && queries.grep(GraphQL::Query).any?(&:mutation?)
