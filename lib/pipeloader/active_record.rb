@@ -2,8 +2,8 @@
 
 require "active_record"
 
-# Transparent libpq pipelining for ActiveRecord: what blocks of plain Ruby read comes together. It's what `require "pipeloader"` does
-# for GraphQL, without graphql-ruby; see docs/gather.md.
+# Transparent libpq pipelining for ActiveRecord, without graphql-ruby: what blocks of plain Ruby read comes together. See
+# docs/gather.md.
 #
 #     gem "pipeloader", require: "pipeloader/active_record"
 #

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-# What graphql-ruby adds to the engine: its dataloader, which is the scheduler then, with sources, lazy values and arguments; several
-# queries at once; settings and snapshots of queries; which field it is at; and what its documents and types say.
+# What graphql-ruby adds to the engine: its dataloader, which is the scheduler then, with sources, lazy values and arguments;
+# several queries at once; settings and snapshots of queries; which field it is at; and what its documents and types say.
 #
-# In: what graphql-ruby executes. Out: jobs for the fibers, in the order of a serial run. Called by: the patches of graphql-ruby, the
-# rooms of plans, and Host, for the engine. Loaded by `require "pipeloader"`, and not by pipeloader/active_record.
+# In: what graphql-ruby executes. Out: jobs for the fibers, in the order of a serial run. Called by: the patches of graphql-ruby,
+# the rooms of plans, and, by way of Host, the engine. No part of `require "pipeloader/active_record"`.
 
 require "pipeloader/queries/graphql_provenance"
 require "pipeloader/queries/type_wrappers"

@@ -10,7 +10,7 @@ class HouseTest < PipeloaderTest
   LIB = File.expand_path("../../lib/pipeloader", __dir__)
   # The engine, which knows of no GraphQL: what `require "pipeloader/active_record"` loads.
   ENGINE = %w[base wire code fibers reading].freeze
-  ROOMS = [*ENGINE, *%w[queries proof projection lookup plan execute forecast report web patches]].freeze
+  ROOMS = (ENGINE + %w[queries proof projection lookup plan execute forecast report web patches]).freeze
 
   # What is yet to be mended. Whoever mends it takes it off; nothing is added.
   BACK = [].freeze
@@ -44,6 +44,13 @@ class HouseTest < PipeloaderTest
     end
     assert_equal BACK, back.sort
     assert_operator ARROWS.values.sum(&:size), :>, 200
+  end
+
+  # Without graphql-ruby it is loaded, and works: see WithoutGraphQLTest.
+  def test_the_engine_names_no_graphql
+    engine = PARTS.values.select { |part| ENGINE.include?(part.room) }
+    assert_empty(engine.select { |part| part.named.include?("GraphQL") }.map(&:name))
+    assert_includes PARTS["queries/query_loader"].named, "GraphQL"
   end
 
   def test_circles

@@ -31,6 +31,50 @@ class FiberSchedulerTest < WireCase
     end
   end
 
+  # By a scheduler of our own, whose fibers no fiber scheduler knows either.
+  def test_others_go_on_while_a_map_waits
+    side(:lock).exec("SELECT pg_advisory_lock(71)")
+    outcomes = nil
+    FiberScheduler.run do
+      Fiber.schedule { outcomes = Pipeloader.map([0, 1, 2]) { |index| Pipeloader.map([index]) { waits(index) } } }
+      Fiber.schedule { others_read_then_unlock }
+    end
+    assert_equal [[0], [1], [2]], outcomes
+  end
+
+  def test_maps_of_a_small_pool
+    connect_gated(pool: 2, checkout_timeout: 20)
+    release
+    outcomes = Array.new(8)
+    FiberScheduler.run do
+      8.times do |number|
+        Fiber.schedule { outcomes[number] = Pipeloader.map([1, 2, 3]) { |index| Array.new(3) { |level| select("'#{number} #{index} #{level}' FROM pg_sleep(0.001)") } } }
+      end
+    end
+    assert_equal(Array.new(8) { |number| [1, 2, 3].map { |index| Array.new(3) { |level| "#{number} #{index} #{level}" } } }, outcomes)
+  end
+
+  def test_a_map_that_is_interrupted_while_it_waits
+    side(:lock).exec("SELECT pg_advisory_lock(71)")
+    ended = after = nil
+    log = []
+    FiberScheduler.run do
+      request = Fiber.schedule do
+        Pipeloader.map([0, 1, 2]) { |index| waits(index).tap { log << index } }
+      rescue Stop => e
+        ended = e
+        after = Pipeloader.map([0, 1]) { |index| select("'after #{index}'") }
+      end
+      Fiber.schedule do
+        nil until waiters == 1
+        request.raise(Stop, "struck")
+      end
+    end
+    assert_equal ["struck", ["after 0", "after 1"], []], [ended.message, after, log]
+  ensure
+    side(:lock).exec("SELECT pg_advisory_unlock(71)")
+  end
+
   def test_lanes_wait_so_too
     @lanes = { most: 3, declared: [/pg_advisory/] }
     3.times { FiberScheduler.run { Fiber.schedule { resolve(true, 4) { |index| select("#{index} /* pg_advisory */") } } } }

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # True if a method is a host's (ActiveRecord's; graphql-ruby's, once that is loaded) or Ruby's own, and not somebody's whose code we can't see through: told
-  # by the file that defines it, as anyone may open their modules.
+  # True if a method is a host's (ActiveRecord's; graphql-ruby's, once that is loaded) or Ruby's own, and not somebody's whose
+  # code we can't see through: told by the file that defines it, as anyone may open their modules.
   module Provenance
     # What an association that leads to several records is asked as.
     ASSOCIATIONS = [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].freeze

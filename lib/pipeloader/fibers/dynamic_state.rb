@@ -10,8 +10,8 @@ module Pipeloader
   # put back to how it is known, and what was taken is put in again before the fiber goes on. A difference that is left when a
   # job ends was assigned (`Current.user = …` in a login mutation), see Assignments.
   #
-  # Limit: state that a gem keeps elsewhere, in a `Thread.current[]` of its own, is graphql-ruby's to copy
-  # (GraphQL::Dataloader#get_fiber_variables), as with any dataloader.
+  # Limit: state that a gem keeps elsewhere, in a `Thread.current[]` of its own, is the scheduler's to copy
+  # (GraphQL::Dataloader#get_fiber_variables, Scheduler's), as with any dataloader.
   class DynamicState
     # How things are between two fibers.
     attr_reader :known

@@ -1,15 +1,15 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Extends a scheduler: GraphQL::Dataloader (QueryLoader), or Scheduler where no query is executed. Decides which fibers may park,
-  # and keeps their dynamic state apart.
+  # Extends a scheduler: GraphQL::Dataloader (QueryLoader), or Scheduler where no query is executed. Decides which fibers may
+  # park, and keeps their dynamic state apart.
   #
-  # A scheduler resumes a fiber only when every job, source and lazy value has run or parked. So the first fiber that wakes *is* the
-  # proof that a level is complete, and it sends it ("lazy flush on first resume", see ResolverFiber#park). Nothing here decides
-  # when; that is the scheduler's own loop, in every version of graphql-ruby, in AsyncDataloader and in Scheduler.
+  # A scheduler resumes a fiber only when every job, source and lazy value has run or parked. So the first fiber that wakes *is*
+  # the proof that a level is complete, and it sends it ("lazy flush on first resume", see ResolverFiber#park). Nothing here
+  # decides when; that is the scheduler's own loop, in every version of graphql-ruby, in AsyncDataloader and in Scheduler.
   #
-  # It has #run, #run_fiber, #append_job, #yield, #spawn_job_fiber, #get_fiber_variables and #fiber_limit, and jobs that nobody has
-  # begun in @pending_jobs.
+  # It has #run, #run_fiber, #append_job, #yield, #spawn_job_fiber, #get_fiber_variables and #fiber_limit, and in @pending_jobs
+  # those that nobody has begun.
   module Loader
     # graphql-ruby's own default is no limit; 40,000 parked fibers end in "can't set a guard page" (vm.max_map_count).
     FIBER_LIMIT = 4096
@@ -120,8 +120,8 @@ module Pipeloader
     # Lets the other fibers go on while a read waits.
     def pipeloader_yield = self.yield(nil)
 
-    # A new fiber starts unmarked: a scheduler hands the spawning fiber's variables on, and graphql-ruby's manager fiber would never
-    # terminate if it believed that it could park.
+    # A new fiber starts unmarked: a scheduler hands the spawning fiber's variables on, and graphql-ruby's manager fiber would
+    # never terminate if it believed that it could park.
     def get_fiber_variables = super.tap { |variables| Loader.unshared.each { |key| variables.delete(key) } }
 
     # True if this executes one of a Multiplex' queries: these share statements, level by level, and nothing that one of them

@@ -276,7 +276,8 @@ module Pipeloader
     def relation_with(keys)
       association = asked.association_class.new(owner, asked)
       keys = keys.dup
-      relation = AssociationQuery.relation(association, ReturnedValue.method(:unextended)) { |value| keys.empty? ? value : keys.shift }
+      bare = ReturnedValue.method(:unextended)
+      relation = AssociationQuery.relation(association, bare) { |value| keys.empty? ? value : keys.shift }
       everywhere = association.klass.global_current_scope
       everywhere ? relation.merge!(everywhere) : relation
     end
