@@ -17,7 +17,7 @@ GraphQL.const_get(:Schema, false)
 # While a response is built, every ActiveRecord read parks its fiber; when all are parked, what has been gathered goes
 # to PostgreSQL in one burst.
 module Pipeloader
-  @field_exact = false
+  @field_exact = @collections = false
 
   class << self
     # Called by `use Pipeloader` in a schema. The schema's own dataloader class is kept and extended, in whichever order
@@ -84,12 +84,13 @@ module Pipeloader
 
     # An application's settings, as `config.pipeloader` has them.
     def configure(**settings) # :nodoc:
-      rest = settings.except(:enabled, :log, :proof)
-      Options.check(rest, :enabled, :log, :proof)
+      rest = settings.except(:enabled, :log, :proof, :collections)
+      Options.check(rest, :enabled, :log, :proof, :collections)
       self.defaults = rest if rest.any?
       self.enabled = settings[:enabled] if settings.key?(:enabled)
       self.log = settings[:log] if settings.key?(:log)
       self.proof = settings[:proof] if settings.key?(:proof)
+      self.collections = settings[:collections] if settings.key?(:collections)
     end
 
     # What is executed with Pipeloader: true, all; false, nothing; 0.05, each execution by this chance; or a callable, which is
@@ -142,6 +143,22 @@ module Pipeloader
     #: (Hash[Symbol, untyped]?) -> void
     def proof=(given)
       ProofSample.given = given
+    end
+
+    # True if what Rails renders of a collection, `render @posts`, `render json: posts`, reads together, in all controllers that
+    # don't say otherwise. See Collections, and docs/gather.md.
+    #
+    #: () -> bool
+    attr_reader :collections
+
+    # @raise [ArgumentError]
+    #
+    #: (bool) -> void
+    def collections=(on)
+      raise ArgumentError, "collections must be true or false, got #{on.inspect}" unless [true, false].include?(on)
+
+      Patches.install_collections if on
+      @collections = on
     end
 
     # True if schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
@@ -375,6 +392,7 @@ require "pipeloader/plan"
 require "pipeloader/execute"
 require "pipeloader/forecast"
 require "pipeloader/report"
+require "pipeloader/views"
 require "pipeloader/patches"
 
 Pipeloader::Patches.install

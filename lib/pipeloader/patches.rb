@@ -18,6 +18,7 @@ module Pipeloader
         install_arguments
         Response.preparation = method(:prepare_for_response)
         Witness.installation = method(:install_witness)
+        Collections.installation = method(:install_collections)
         GraphQL::Schema::Object.extend(FieldExact)
         install_on_ruby
         when_loaded(:active_record) { Patches.install_on_active_record }
@@ -163,6 +164,32 @@ module Pipeloader
         GraphQL::Execution::SelectionsStep.prepend(StepWitness) if defined?(GraphQL::Execution::SelectionsStep)
       end
 
+      # When a controller first asks for Collections, or the application does.
+      def install_collections
+        return if @collections
+
+        @collections = true
+        when_loaded(:action_view) do
+          ::ActionView::CollectionRenderer.prepend(CollectionRenderer)
+          OrderedActs.install_on(OrderedActs::VIEWS)
+          Patches.install_jbuilder
+        end
+        when_loaded(:action_controller) do
+          ::ActionController::Renderers.prepend(JSONRenderer)
+          OrderedActs.install_on(OrderedActs::CONTROLLERS)
+        end
+        # Behind what Jbuilder itself does then.
+        when_loaded(:after_initialize) { ActiveSupport.on_load(:action_view) { Patches.install_jbuilder } }
+      end
+
+      def install_jbuilder
+        return if @jbuilder || !defined?(::JbuilderTemplate)
+
+        @jbuilder = true
+        ::Jbuilder::CollectionRenderer.prepend(Jbuilder::Partials)
+        ::JbuilderTemplate.prepend(Jbuilder::Lists)
+      end
+
       # Patches what an application may load, or configure, after this gem.
       def prepare_for_response
         @batch ||= ::GraphQL::Batch::Loader.prepend(GraphQLBatch) if defined?(::GraphQL::Batch::Loader)
@@ -223,3 +250,7 @@ require "pipeloader/patches/relation_projection"
 require "pipeloader/patches/association_projection"
 require "pipeloader/patches/record_projection"
 require "pipeloader/patches/counter_projection"
+require "pipeloader/patches/collection_renderer"
+require "pipeloader/patches/jbuilder"
+require "pipeloader/patches/json_renderer"
+require "pipeloader/patches/ordered_acts"
