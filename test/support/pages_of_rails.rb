@@ -4,12 +4,18 @@ require "jbuilder" # before there is a `Rails`, whose Railtie it would need
 require "action_controller"
 require "action_view"
 require "action_view/testing/resolvers"
-require "action_controller/test_case"
 require "rack/mock"
 require_relative "answers"
 
 # Pages that a controller of Rails renders, with Pipeloader::Collections and without.
 class RailsPageTest < AnswerTest
+  # Where sessions begin, and end.
+  class SessionStore
+    def load_session(_request) = ["1", {}]
+    def session_exists?(_request) = true
+    def delete_session(*) = "2"
+  end
+
   # What there is of an answer.
   Page = Struct.new(:status, :headers, :body, :session)
 
@@ -31,8 +37,8 @@ class RailsPageTest < AnswerTest
 
   # @return [Page] what the action answers
   def page(controller, action = :index, path: "/pages")
-    session = ActionController::TestSession.new
-    env = Rack::MockRequest.env_for(path, "rack.session" => session, "action_dispatch.cookies_serializer" => :json)
+    env = Rack::MockRequest.env_for(path, "action_dispatch.cookies_serializer" => :json)
+    session = ActionDispatch::Request::Session.create(SessionStore.new, ActionDispatch::Request.new(env), {})
     status, headers, body = controller.action(action).call(env)
     text = +""
     body.each { |part| text << part }

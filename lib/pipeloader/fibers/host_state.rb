@@ -17,8 +17,9 @@ module Pipeloader
 
     # @param variables [Array<Array(Object, Array<Symbol>)>] what blocks inside change, beside what the one around does
     def initialize(*variables)
-      outer = ResolverFiber.current&.host_state&.variables || []
-      @variables = outer + variables.reject { |object, _| outer.any? { |known, _| object.equal?(known) } }
+      @variables = ResolverFiber.current&.host_state&.variables || []
+      add(variables)
+      add(buffers)
       @start = take
     end
 
@@ -35,6 +36,17 @@ module Pipeloader
     end
 
     private
+
+    def add(variables)
+      known = @variables
+      @variables += variables.reject { |object, _| known.any? { |it, _| object.equal?(it) } }
+    end
+
+    # A buffer that code writes to now puts another String in the place of its own for the length of `capture`.
+    def buffers
+      writers = @variables.select { |_, names| names.include?(:@output_buffer) }
+      writers.map { |view, _| GET.bind_call(view, :@output_buffer) }.grep(::ActionView::OutputBuffer).map { |buffer| [buffer, %i[@raw_buffer]] }
+    end
 
     # Yields where this fiber sees what was there at first.
     def within(&block)
