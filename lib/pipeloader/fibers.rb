@@ -3,8 +3,7 @@
 # Who runs when: the dataloader that a schema gets, its jobs in serial order, and the fibers that they run on, with the dynamic
 # state (scopes, Current, locale, roles) that each takes along when it parks.
 #
-# In: jobs of graphql-ruby, and blocks of plain Ruby. Out: the same, done, in an order that no answer depends on. Called by: the
-# patches.
+# In: jobs of graphql-ruby, and blocks of plain Ruby. Out: the same, done, in an order no answer depends on. Called by: patches.
 
 require "pipeloader/fibers/instrumentation"
 require "pipeloader/fibers/query_settings"

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
-require "jbuilder" # before there is a `Rails`, whose Railtie it would need
+# Before there is a `Rails`, whose Railtie they would need.
+require "jbuilder"
+require "jsonapi/serializer"
 require "action_controller"
 require "action_view"
 require "action_view/testing/resolvers"

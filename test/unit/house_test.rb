@@ -8,7 +8,7 @@ require_relative "../support/test_helper"
 # lib/ is a house of rooms: a file names only files of its own room and of rooms before it; patches may name all.
 class HouseTest < PipeloaderTest
   LIB = File.expand_path("../../lib/pipeloader", __dir__)
-  ROOMS = %w[base wire code proof fibers reading projection lookup plan execute forecast report web patches].freeze
+  ROOMS = %w[base wire code proof fibers reading projection lookup plan execute forecast report views web patches].freeze
 
   # What is yet to be mended. Whoever mends it takes it off; nothing is added.
   BACK = [].freeze

@@ -17,7 +17,7 @@ class PagesRandomTest < RailsPageTest
     def initialize(random)
       @random = random
       @templates = {}
-      add("index", "<% id = 1 %>#{body(0)}")
+      add("index", "<% id = 1 %><%= id %>#{body(0)}")
       @templates["layouts/site.html.erb"] = "<%= content_for?(:a) %><%= yield :a %>|<%= yield %>|<%= yield :b %>|<%= flash[:x] %>|<%= session[:x] %>"
     end
 
@@ -91,8 +91,8 @@ class PagesRandomTest < RailsPageTest
       templates = Site.new(Random.new(seed + i)).templates
       plain, piped = [true, false].map { |off| outcome(templates, off) }
       assert_equal plain, piped, "seed #{seed + i}"
-      failed += 1 if plain.size > 4
-      long += 1 if plain.first.to_s.size > 500
+      failed += 1 unless plain.first == 200
+      long += 1 if plain[2].size > 500
     end
     assert_operator failed, :<, 60
     assert_operator long, :>, 5 unless ENV["PIPELOADER_PROGRAMS"]

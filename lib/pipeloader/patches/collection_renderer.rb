@@ -13,9 +13,8 @@ module Pipeloader
       private
 
       def collection_with_template(view, template, layout, collection)
-        return super unless ::ActionView::CollectionRenderer::CollectionIterator === collection && pipeloader_together?(view, collection)
-
-        pipeloader_render_all(view, template, layout, collection)
+        hosts = ::ActionView::CollectionRenderer::CollectionIterator === collection
+        hosts && pipeloader_together?(view, collection) ? pipeloader_render_all(view, template, layout, collection) : super
       end
 
       def pipeloader_render_all(view, template, layout, collection)

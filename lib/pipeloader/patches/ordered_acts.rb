@@ -17,7 +17,9 @@ module Pipeloader
                       "ActionDispatch::Cookies::CookieJar" => %i[[]= delete clear],
                       "ActionDispatch::Response::Header" => %i[[]= delete] }.freeze
 
-      def self.install_on(hosts) = hosts.each { |name, methods| Object.const_get(name).then { |host| host.prepend(new(host, methods)) } }
+      def self.install_on(hosts)
+        hosts.each { |name, methods| Object.const_get(name).then { |host| host.prepend(new(host, methods)) } }
+      end
 
       # @param methods [Array<Symbol>] of +host+'s
       def initialize(host, methods)

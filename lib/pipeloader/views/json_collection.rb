@@ -6,9 +6,7 @@ module Pipeloader
   class JSONCollection
     # What reads nothing.
     SCALARS = [String, Symbol, Numeric, NilClass, TrueClass, FalseClass].freeze
-    # Whose `as_json` is a relation's, where nobody has given it another.
-    ITS_RECORDS = [::Enumerable, ::ActiveRecord::Delegation].freeze
-    private_constant :SCALARS, :ITS_RECORDS
+    private_constant :SCALARS
 
     class << self
       # @return [Object] in whose place JSON is to be made: +resource+ itself, unless it is a collection that says nothing else of
@@ -23,9 +21,12 @@ module Pipeloader
       def plain?(resource)
         case resource
         when ::Array then resource.instance_of?(::Array) && encoded?(resource)
-        when ::ActiveRecord::Relation then ITS_RECORDS.include?(resource.method(:as_json).owner) && encoded?(resource)
+        when ::ActiveRecord::Relation then of_its_records?(resource) && encoded?(resource)
         end
       end
+
+      # Not where somebody has given it an `as_json` of its own.
+      def of_its_records?(relation) = [::ActiveRecord::Delegation, ::Enumerable].include?(relation.method(:as_json).owner)
 
       # Not where a gem has its own way to write Arrays.
       def encoded?(resource)
