@@ -26,6 +26,12 @@ module Pipeloader
         end
       end
 
+      # A list whose `map` reads together.
+      Together = Struct.new(:hosts, :values) do
+        def map(&block) = HostState.new(*hosts).map(values, &block)
+      end
+      private_constant :Together
+
       # Host:: JbuilderTemplate, when a controller first asks for it
       # Since:: Jbuilder 2.11
       # Why no public seam does it:: `json.array!(posts) { … }` calls its block in a loop that is its own.
@@ -34,13 +40,10 @@ module Pipeloader
         private
 
         def _map_collection(collection)
-          return super unless ::Pipeloader::Collections.in?(@context)
+          return super unless Collections.in?(@context)
 
           values = collection.map { |value| value }
-          return super if values.size < 2
-
-          hosts = HostState.new([@context, Collections::VIEW], [self, Collections::JBUILDER])
-          hosts.map(values) { |value| _scope { yield value } } - [::Jbuilder::BLANK]
+          values.size > 1 ? super(Together.new([[@context, Collections::VIEW], [self, Collections::JBUILDER]], values)) : super
         end
       end
     end
