@@ -5,7 +5,7 @@ module Pipeloader
     # How Jbuilder's lists are read together in controllers that ask for it.
     module Jbuilder
       # Host:: Jbuilder::CollectionRenderer, when a controller first asks for it
-      # Since:: Jbuilder 2.11
+      # Since:: Jbuilder 2.14
       # Why no public seam does it:: as for CollectionRenderer. All partials write to one JbuilderTemplate.
       # Falls through when:: CollectionRenderer does.
       module Partials
@@ -27,13 +27,13 @@ module Pipeloader
       end
 
       # A list whose `map` reads together.
-      Together = Struct.new(:hosts, :values) do
-        def map(&block) = HostState.new(*hosts).map(values, &block)
+      Together = Struct.new(:hosts, :list) do
+        def map(&block) = HostState.new(*hosts).map(list, &block)
       end
       private_constant :Together
 
       # Host:: JbuilderTemplate, when a controller first asks for it
-      # Since:: Jbuilder 2.11
+      # Since:: Jbuilder 2.14
       # Why no public seam does it:: `json.array!(posts) { … }` calls its block in a loop that is its own.
       # Falls through when:: CollectionRenderer does.
       module Lists
