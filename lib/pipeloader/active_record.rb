@@ -9,7 +9,7 @@ require "active_record"
 #
 #     Pipeloader.map(posts) { |post| PostSerializer.new(post).as_json }
 module Pipeloader
-  @field_exact = false
+  @field_exact = @collections = false
 
   class << self
     # Calls the block for each value, as `values.map` does, so that what the blocks read from PostgreSQL comes together: by as
@@ -98,11 +98,27 @@ module Pipeloader
 
     # An application's settings, as `config.pipeloader` has them.
     def configure(**settings) # :nodoc:
-      own = %i[enabled log proof].select { |name| respond_to?(:"#{name}=") } # who executes no queries, proves none
+      own = %i[enabled log proof collections].select { |name| respond_to?(:"#{name}=") } # who executes no queries, proves none
       rest = settings.except(*own)
       Options.check(rest, *own)
       self.defaults = rest if rest.any?
       own.each { |name| public_send(:"#{name}=", settings[name]) if settings.key?(name) }
+    end
+
+    # True if what Rails renders of a collection, `render @posts`, `render json: posts`, reads together, in all controllers that
+    # don't say otherwise. See Collections, and docs/gather.md.
+    #
+    #: () -> bool
+    attr_reader :collections
+
+    # @raise [ArgumentError]
+    #
+    #: (bool) -> void
+    def collections=(on)
+      raise ArgumentError, "collections must be true or false, got #{on.inspect}" unless [true, false].include?(on)
+
+      Patches.install_collections if on
+      @collections = on
     end
 
     # True if schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
@@ -166,6 +182,7 @@ require "pipeloader/code/provenance"
 require "pipeloader/fibers"
 require "pipeloader/reading"
 require "pipeloader/report/log_subscriber"
+require "pipeloader/views"
 require "pipeloader/patches"
 
 Pipeloader::Patches.install

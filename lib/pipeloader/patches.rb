@@ -7,6 +7,7 @@ module Pipeloader
       # Once, when the gem is loaded.
       def install
         Response.preparation = method(:prepare_for_response)
+        Collections.installation = method(:install_collections)
         install_on_ruby
         when_loaded(:active_record) { Patches.install_on_active_record }
         when_loaded(:active_record_postgresqladapter) do
@@ -61,6 +62,32 @@ module Pipeloader
         when_loaded(:active_record) { SessionWatch.begin }
       end
 
+      # When a controller first asks for Collections, or the application does.
+      def install_collections
+        return if @collections
+
+        @collections = true
+        when_loaded(:action_view) do
+          ::ActionView::CollectionRenderer.prepend(CollectionRenderer)
+          OrderedActs.install_on(OrderedActs::VIEWS)
+          Patches.install_jbuilder
+        end
+        when_loaded(:action_controller) do
+          ::ActionController::Renderers.prepend(JSONRenderer)
+          OrderedActs.install_on(OrderedActs::CONTROLLERS)
+        end
+        # Behind what Jbuilder itself does then.
+        when_loaded(:after_initialize) { ActiveSupport.on_load(:action_view) { Patches.install_jbuilder } }
+      end
+
+      def install_jbuilder
+        return if @jbuilder || !defined?(::JbuilderTemplate)
+
+        @jbuilder = true
+        ::Jbuilder::CollectionRenderer.prepend(Jbuilder::Partials)
+        ::JbuilderTemplate.prepend(Jbuilder::Lists)
+      end
+
       # Patches what an application may load, or configure, after this gem.
       def prepare_for_response
         @ssl ||= Outside.install_on_socket(::OpenSSL::SSL::SSLSocket) if defined?(::OpenSSL::SSL::SSLSocket)
@@ -93,3 +120,7 @@ require "pipeloader/patches/timeout"
 require "pipeloader/patches/outside"
 require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/locks"
+require "pipeloader/patches/collection_renderer"
+require "pipeloader/patches/jbuilder"
+require "pipeloader/patches/json_renderer"
+require "pipeloader/patches/ordered_acts"

@@ -117,7 +117,7 @@ class OptionsTest < AnswerTest
   def test_initializer
     text = File.read(File.expand_path("../../lib/generators/pipeloader/templates/initializer.rb", __dir__))
     shown = text.scan(/^  # config\.pipeloader\.(\w+) = (.*)$/).to_h { |name, value| [name.to_sym, value.gsub(/(?<=\d)_/, "")] }
-    held = { enabled: true, log: :reads, field_exact: false, proof: nil, **BUILT_IN }
+    held = { enabled: true, log: :reads, field_exact: false, proof: nil, collections: false, **BUILT_IN }
     assert_equal held.transform_values(&:inspect).sort, shown.sort
   end
 
@@ -136,7 +136,7 @@ class OptionsTest < AnswerTest
     Pipeloader.log = :reads
   end
 
-  each_case({ name: [{ trip: :one }, /\Atrip: no such option\. There are breaker, coalesce, compile, enabled, .*, log, .*, proof, /], trips: [{ trips: 1 }, /\Atrips must be/],
+  each_case({ name: [{ trip: :one }, /\Atrip: no such option\. There are breaker, coalesce, collections, compile, enabled, .*, log, .*, proof, /], trips: [{ trips: 1 }, /\Atrips must be/],
               breaker: [{ breaker: 1 }, /\Abreaker must be true or false/], proof: [{ proof: 1 }, /\Aproof must be nil, or/],
               log: [{ log: :all }, /\Alog must be one of \[:summary, :bursts, :reads\], got :all/], enabled: [{ enabled: nil }, /\Aenabled must be/] }, "configure_refuses") do |given, message|
     assert_match message, assert_raises(ArgumentError) { Pipeloader.configure(**given) }.message

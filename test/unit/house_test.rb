@@ -10,7 +10,7 @@ class HouseTest < PipeloaderTest
   LIB = File.expand_path("../../lib/pipeloader", __dir__)
   # The engine, which knows of no GraphQL: what `require "pipeloader/active_record"` loads.
   ENGINE = %w[base wire code fibers reading].freeze
-  ROOMS = (ENGINE + %w[queries proof projection lookup plan execute forecast report web patches]).freeze
+  ROOMS = (ENGINE + %w[queries proof projection lookup plan execute forecast report views web patches]).freeze
 
   # What is yet to be mended. Whoever mends it takes it off; nothing is added.
   BACK = [].freeze

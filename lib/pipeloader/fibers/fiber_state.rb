@@ -13,13 +13,16 @@ module Pipeloader
     #: () -> Snapshot?
     attr_reader :pinned
 
+    # The HostState of the block that it is at; nil for none.
+    attr_accessor :hosts
+
     alias inspect to_s
 
     #: (Run) -> void
     def initialize(run)
       @run = run
       @base = run.base
-      @state = @start = @rest = @rested = @pinned = nil
+      @state = @start = @rest = @rested = @pinned = @hosts = nil
     end
 
     # A job begins. The second one in a row of one fiber finds all as the first has left it, and starts from the same unless the
@@ -60,9 +63,11 @@ module Pipeloader
     # It comes back to what it left, unless no block of its own was open and no other job has assigned anything since.
     def away
       @rested = nil
+      hosts = @hosts&.take
       taken = @state.set_aside(@rest)
       yield
     ensure
+      @hosts.put(hosts) if hosts
       @state.install(taken) unless shared? && @base.known.equal?(taken)
     end
 

@@ -178,6 +178,17 @@ module Pipeloader
       @state.put_back_rest
     end
 
+    # @return [HostState, nil] that it takes along when it parks
+    def host_state = @state&.hosts
+
+    # Yields where it takes along what +hosts+ says.
+    def with_host_state(hosts)
+      outer, @state.hosts = @state.hosts, hosts
+      yield
+    ensure
+      @state.hosts = outer
+    end
+
     # Returns when a Task may do what others could notice: in its turn. The block of a Gathering comes after its Tasks.
     #
     # @raise [Gathering::Canceled]

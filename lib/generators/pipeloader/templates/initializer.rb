@@ -19,6 +19,9 @@ Rails.application.configure do
   # { sample: 0.001, on_difference: ->(difference) { Rails.error.report(RuntimeError.new(difference.to_s)) } }.
   # config.pipeloader.proof = nil
 
+  # What Rails renders of a collection, partials and JSON, reads together, in all controllers: docs/gather.md.
+  # config.pipeloader.collections = false
+
   # Reads of one SQL text become one statement.
   # config.pipeloader.coalesce = true
 

@@ -1,0 +1,46 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Stands for a collection whose JSON is asked for. To ActiveSupport's encoder it is an object that says by `as_json` what the
+  # collection would.
+  class JSONCollection
+    # What reads nothing.
+    SCALARS = [String, Symbol, Numeric, NilClass, TrueClass, FalseClass].freeze
+    private_constant :SCALARS
+
+    class << self
+      # @return [Object] in whose place JSON is to be made: +resource+ itself, unless it is a collection that says nothing else of
+      #   its JSON than what its items say
+      def of(resource)
+        values = plain?(resource) ? resource.to_a : []
+        values.size > 1 && SCALARS.none? { |it| it === values.first } ? new(values) : resource
+      end
+
+      private
+
+      def plain?(resource)
+        case resource
+        when ::Array then resource.instance_of?(::Array) && encoded?(resource)
+        when ::ActiveRecord::Relation then of_its_records?(resource) && encoded?(resource)
+        end
+      end
+
+      # Not where somebody has given it an `as_json` of its own.
+      def of_its_records?(relation) = [::ActiveRecord::Delegation, ::Enumerable].include?(relation.method(:as_json).owner)
+
+      # Not where a gem has its own way to write Arrays.
+      def encoded?(resource)
+        resource.method(:to_json).owner.equal?(::ActiveSupport::ToJsonWithActiveSupportEncoder) &&
+          ::ActiveSupport::JSON::Encoding.json_encoder.name.to_s.start_with?("ActiveSupport::")
+      end
+    end
+
+    # @param values [Array]
+    def initialize(values)
+      @values = values
+    end
+
+    # Array#as_json itself, for each.
+    def as_json(options = nil) = Pipeloader.map(@values) { |value| [value].as_json(options).first }
+  end
+end
