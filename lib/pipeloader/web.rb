@@ -8,6 +8,7 @@
 require "pipeloader"
 require "pipeloader/web/masked"
 require "pipeloader/web/field_states"
+require "pipeloader/web/query_plan"
 require "pipeloader/web/recorded_execution"
 require "pipeloader/web/recorded_operation"
 require "pipeloader/web/recorder"

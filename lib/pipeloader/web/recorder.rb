@@ -92,6 +92,12 @@ module Pipeloader
       [found, { **figures, text: text, last: shown&.to_h }]
     end
 
+    # @param id, statement [String] as #details tells them
+    # @return [QueryPlan, nil] of a statement of the operation's latest timeline
+    def plan(id, statement)
+      @lock.synchronize { @operations.each_value.find { |it| it.id == id }&.shown }&.plan(statement)
+    end
+
     # An execution begins, or goes on: graphql-ruby before 2.5.12 runs its dataloader once more for lazy values.
     #
     # @param query [GraphQL::Query] its first one
