@@ -9,6 +9,7 @@
 require "pipeloader/base/errors"
 require "pipeloader/base/options"
 require "pipeloader/base/switch"
+require "pipeloader/base/revision"
 require "pipeloader/base/foreseen"
 require "pipeloader/base/postgresql"
 require "pipeloader/base/type_wrappers"

@@ -35,12 +35,14 @@ module WebCase
   def details(operation = operations.first) = json("/operations/#{operation[:id]}.json")
   def piped = Schemas.pair.last
   def recorder = Pipeloader::Web.instance_variable_get(:@recorder)
-  def rails(env) = Module.new { define_singleton_method(:env) { env } }
 
-  def with_rails(env)
+  def with_rails(env, &) = with_constant(Module.new { define_singleton_method(:env) { env } }, &)
+
+  # @param rails [Module] what Rails is meanwhile
+  def with_constant(rails)
     outer = Object.const_get(:Rails) if Object.const_defined?(:Rails)
     Object.send(:remove_const, :Rails) if outer
-    Object.const_set(:Rails, rails(env))
+    Object.const_set(:Rails, rails)
     yield
   ensure
     Object.send(:remove_const, :Rails)

@@ -74,6 +74,7 @@ module Pipeloader
       @at = Process.clock_gettime(Process::CLOCK_REALTIME)
       ahead&.each { |name, count| @ahead[name] = sum(@ahead[name], count) if @ahead.key?(name) || @ahead.size < MOST_AHEAD }
       show(seen) if seen
+      self
     end
 
     # @param payload [Hash] of Trial's event
@@ -104,6 +105,9 @@ module Pipeloader
     end
 
     def name = (@label unless @label.empty?)
+
+    # What it is called in all revisions of the application: its text may change.
+    def lasting_name = "#{@schema_name} #{name || "##{@id}"}"
     def multiplex? = @kind == "multiplex"
 
     private

@@ -35,6 +35,9 @@ module Pipeloader
     # True if SQL is kept with its values.
     attr_accessor :binds
 
+    # @return [Revisions, nil] nil where nothing is kept beyond the process
+    attr_accessor :revisions
+
     alias inspect to_s
 
     def initialize
@@ -71,12 +74,14 @@ module Pipeloader
       end
     end
 
-    #     {since: "2026-…", pid: 12, bytes: 1200, most_bytes: 4000000, forgotten: 0, failure: nil,
-    #      operations: as RecordedOperation#to_h}
+    #     {since: "2026-…", pid: 12, bytes: 1200, most_bytes: 4000000, forgotten: 0, failure: nil, revision: "3f2a91c",
+    #      operations: as RecordedOperation#to_h, each with `change` as Revisions#change}
     def to_h
+      look_back
       @lock.synchronize do
         { since: @since.utc.strftime("%FT%TZ"), pid: Process.pid, recording: running?, bytes: @bytes, most_bytes: MOST_BYTES,
-          forgotten: @forgotten, failure: @failure, operations: @operations.each_value.map(&:to_h) }
+          forgotten: @forgotten, failure: @failure, revision: @revisions&.name,
+          operations: @operations.each_value.map { |it| told(it) } }
       end
     end
 
@@ -84,7 +89,7 @@ module Pipeloader
     #   responses go on.
     def details(id)
       found, figures, shown = @lock.synchronize do
-        @operations.each_value.find { |it| it.id == id }&.then { |it| [it, it.details, it.shown] }
+        @operations.each_value.find { |it| it.id == id }&.then { |it| [it, it.details.merge(told(it)), it.shown] }
       end
       return unless found
 
@@ -133,7 +138,9 @@ module Pipeloader
       guarded do
         queries = payload[:queries]
         kept = queries.first.context.namespace(SEEN)
-        change(queries) { |operation| operation.add(payload, kept[:showing], kept[:ahead]) }
+        name = nil
+        change(queries) { |operation| name = operation.add(payload, kept[:showing], kept[:ahead]).lasting_name }
+        @revisions&.executed(name, payload)
       end
     end
 
@@ -156,6 +163,28 @@ module Pipeloader
       @failure = Masked.utf8("#{e.class} (#{e.backtrace&.first})")
       nil
     end
+
+    # What other processes have written, before somebody looks.
+    def look_back
+      revisions = @revisions or return
+      guarded do
+        @lock.synchronize { @operations.values }.each { |it| note_compiled(revisions, it) }
+        revisions.write
+      end
+    end
+
+    def note_compiled(revisions, operation)
+      name = operation.lasting_name
+      return if operation.multiplex? || operation.text.nil? || revisions.compiled?(name)
+
+      schema = operation.schema or return
+      states = FieldStates.tally(schema, operation.text, operation.name)
+      revisions.compiled(name, states.fetch("compiled", 0), states.values.sum)
+    rescue StandardError # of the schema's own code, which isn't asked again
+      revisions.compiled(name, 0, 0)
+    end
+
+    def told(operation) = { **operation.to_h, change: @revisions&.change(operation.lasting_name) }
 
     # What this keeps with the execution that is underway.
     def namespace = Response.queries.find { |it| GraphQL::Query === it }&.context&.namespace(SEEN)

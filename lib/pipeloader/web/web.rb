@@ -53,8 +53,8 @@ module Pipeloader
         @recorder.binds = on
       end
 
-      # True if whoever may see the page may ask for the plan of a recorded SELECT, which isn't executed for it. nil, the default, is
-      # true in Rails' development and test environments.
+      # True if whoever may see the page may ask for the plan of a recorded SELECT, which isn't executed for it. nil, the default,
+      # is true in Rails' development and test environments.
       #
       #: () -> bool?
       def explain = @gate.explain
@@ -64,6 +64,21 @@ module Pipeloader
       #: (bool?) -> void
       def explain=(value)
         @gate.explain = value
+      end
+
+      # Keeps what operations take by revision of the application (Pipeloader.revision), and shows what has changed since the
+      # revision before. Nothing is kept where no revision is known.
+      #
+      #     Pipeloader::Web.history = Rails.root.join("tmp/pipeloader.json") # or Rails.cache, where each deploy has new files
+      #
+      # @param place [String, Pathname, #read & #write, nil] a file, which need not exist; a store like Rails.cache; nil for none
+      # @raise [ArgumentError]
+      #
+      #: (untyped) -> void
+      def history=(place)
+        store = RevisionStore.of(place) unless place.nil?
+        revision = Pipeloader.revision
+        @recorder.revisions = (Revisions.new(store, revision) if store && revision)
       end
 
       # Records from now on; done by `require "pipeloader/web"`.
