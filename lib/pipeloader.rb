@@ -41,10 +41,12 @@ module Pipeloader
     # @param snapshot [Boolean] whether all that a query reads from a PostgreSQL database is one snapshot: read in one read-only
     #   transaction; see docs/network.md
     # @param breaker [Boolean] whether an operation in which Pipeloader has a bug goes on without it, see docs/proof.md
+    # @param extensions [Boolean, nil] whether a response says what it has taken, when a request asks for it, see docs/web.md;
+    #   default: in Rails' development environment
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,
-    #    ?settings: untyped, ?snapshot: bool, ?breaker: bool) -> void
+    #    ?settings: untyped, ?snapshot: bool, ?breaker: bool, ?extensions: bool?) -> void
     def use(schema, **options)
       Options.check(options)
       Lanes.of(options[:lanes])
@@ -84,12 +86,13 @@ module Pipeloader
 
     # An application's settings, as `config.pipeloader` has them.
     def configure(**settings) # :nodoc:
-      rest = settings.except(:enabled, :log, :proof)
-      Options.check(rest, :enabled, :log, :proof)
+      rest = settings.except(:enabled, :log, :proof, :revision)
+      Options.check(rest, :enabled, :log, :proof, :revision)
       self.defaults = rest if rest.any?
       self.enabled = settings[:enabled] if settings.key?(:enabled)
       self.log = settings[:log] if settings.key?(:log)
       self.proof = settings[:proof] if settings.key?(:proof)
+      self.revision = settings[:revision] if settings.key?(:revision)
     end
 
     # What is executed with Pipeloader: true, all; false, nothing; 0.05, each execution by this chance; or a callable, which is
@@ -142,6 +145,20 @@ module Pipeloader
     #: (Hash[Symbol, untyped]?) -> void
     def proof=(given)
       ProofSample.given = given
+    end
+
+    # Which revision of the application runs, for what the page tells of deploys: what was set, else what the host says (GIT_SHA,
+    # KAMAL_VERSION and others in the environment; the file REVISION). nil where none is known. See docs/web.md.
+    #
+    #: () -> String?
+    def revision = Revision.current
+
+    # @param value [String, false, nil] false for none; nil for what the host says
+    # @raise [ArgumentError]
+    #
+    #: ((String | false)?) -> void
+    def revision=(value)
+      Revision.current = value
     end
 
     # True if schemas that use Pipeloader, and don't say themselves, read only the columns that a query selects.
@@ -331,9 +348,11 @@ module Pipeloader
 
     # Yields to execute +queries+, or others in their place: with Pipeloader or without it.
     def pipeloader_around(queries, context)
-      Switch.around(queries) do
-        Multiplex.around(self) do
-          SafeExecution.around(self, queries, context) { |given, its| Trial.around(self, given, its) { yield(given, its) } }
+      ResponseExtension.around(self) do
+        Switch.around(queries) do
+          Multiplex.around(self) do
+            SafeExecution.around(self, queries, context) { |given, its| Trial.around(self, given, its) { yield(given, its) } }
+          end
         end
       end
     end
