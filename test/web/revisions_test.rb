@@ -40,7 +40,17 @@ class RevisionsTest < PipeloaderTest
     Pipeloader::Web.history = place
   end
 
+  # As `config.pipeloader.revision` is read behind initializers.
+  def test_a_revision_that_is_known_later
+    deploy(false)
+    Pipeloader.revision = "one"
+    piped.execute(NAMED)
+    assert_equal "one", json("/operations.json")[:revision]
+    assert_equal ["one"], kept.keys
+  end
+
   def change = operations.first[:change]
+  def response(bursts, statements) = Struct.new(:bursts, :statements).new(bursts, statements)
   def kept = JSON.parse(File.read(@path))
 
   def test_before_and_now
@@ -72,7 +82,7 @@ class RevisionsTest < PipeloaderTest
 
   def test_processes_at_the_same_time
     stores = Array.new(4) { Pipeloader::Revisions.new(Pipeloader::RevisionStore.of(@path), "one") }
-    stores.map { |it| Thread.new { 25.times { [it.executed("a b", { bursts: 2, statements: 3 }), it.write] } } }.each(&:join)
+    stores.map { |it| Thread.new { 25.times { [it.executed("a b", response(2, 3)), it.write] } } }.each(&:join)
     assert_equal({ "executions" => 100, "round_trips" => 200, "statements" => 300 }, kept.dig("one", "operations", "a b"))
     assert_equal %w[pipeloader.json pipeloader.json.lock], Dir.children(File.dirname(@path)).sort
   end
@@ -139,7 +149,7 @@ class RevisionsTest < PipeloaderTest
     most = Pipeloader::Revisions::MOST_OPERATIONS
     8.times do |at|
       revisions = Pipeloader::Revisions.new(Pipeloader::RevisionStore.of(Pathname(@path)), "revision #{at}")
-      2.times { |part| [(most + 10).times { |it| revisions.executed("#{part} #{it}", { bursts: 1, statements: 1 }) }, revisions.write] }
+      2.times { |part| [(most + 10).times { |it| revisions.executed("#{part} #{it}", response(1, 1)) }, revisions.write] }
     end
     assert_equal [%w[5 6 7].map { |it| "revision #{it}" }, [most] * 3], [kept.keys.sort, kept.values.map { |it| it["operations"].size }]
   end
@@ -152,7 +162,7 @@ class RevisionsTest < PipeloaderTest
       store = Object.new
       store.define_singleton_method(:change) { |&block| block.call({}).tap { written += 1 } }
       revisions = Pipeloader::Revisions.new(store, "one")
-      counts = Array.new(30) { |at| [time = at.to_f, revisions.executed("a", { bursts: 1, statements: 1 }), written].last }
+      counts = Array.new(30) { |at| [time = at.to_f, revisions.executed("a", response(1, 1)), revisions.write_if_due, written].last }
       assert_equal [0, 1, 2], counts.uniq
       assert_equal 10, counts.index(1)
     end

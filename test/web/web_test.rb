@@ -290,7 +290,7 @@ class WebTest < PipeloaderTest
   def test_keys_are_bounded
     piped.execute("query #{"Q" * 50_000} { posts { title } }")
     piped.multiplex(Array.new(3) { |at| { query: "query M#{at} { posts { title } } # #{"x" * 15_000}" } })
-    assert_equal [Pipeloader::RecordedOperation::LONGEST_NAME, 12], operations.map { |it| it[:name].size }
+    assert_equal [Pipeloader::RecordedResponse::LONGEST_NAME, 12], operations.map { |it| it[:name].size }
     assert_operator recorder.instance_variable_get(:@operations).each_key.sum { |key| key.sum(&:bytesize) }, :<, 1_000
   end
 

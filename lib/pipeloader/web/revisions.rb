@@ -35,11 +35,12 @@ module Pipeloader
     # An operation was executed.
     #
     # @param key [String] that it has in all revisions
-    # @param payload [Hash] of the response's event
-    def executed(key, payload)
-      note(key) { |it| merge(it, { "executions" => 1, "round_trips" => payload[:bursts], "statements" => payload[:statements] }) }
-      write if now >= @due
+    # @param response [RecordedResponse]
+    def executed(key, response)
+      note(key) { |it| merge(it, { "executions" => 1, "round_trips" => response.bursts, "statements" => response.statements }) }
     end
+
+    def write_if_due = (write if now >= @due)
 
     # So many of its fields are compiled.
     def compiled(key, count, fields) = note(key) { |it| it.merge("compiled" => count, "fields" => fields) }

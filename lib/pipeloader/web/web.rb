@@ -76,9 +76,7 @@ module Pipeloader
       #
       #: (untyped) -> void
       def history=(place)
-        store = RevisionStore.of(place) unless place.nil?
-        revision = Pipeloader.revision
-        @recorder.revisions = (Revisions.new(store, revision) if store && revision)
+        @recorder.history = (RevisionStore.of(place) unless place.nil?)
       end
 
       # Records from now on; done by `require "pipeloader/web"`.
