@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 # What Pipeloader::Web's recording costs, where the page is mounted: blocks of requests with it and without, by turns. A request
-# is one of ActionPack's, without HTTP: middlewares, routes, a controller that parses JSON, executes and renders JSON. What is done
-# for the recording is timed where it is done, between other work; its cost is the difference between both means, as one request
-# adds up what several have taken. (Whole requests differ by more than that, on a machine with other work.) The figures of
-# docs/web.md.
+# is one of ActionPack's, without HTTP: middlewares, routes, a controller that parses JSON, executes and renders JSON. What is
+# done for the recording is timed where it is done, between other work; its cost is the difference between both medians, and a
+# part of what it takes to add up several requests together. (Whole requests differ by more than that, on a machine with other
+# work.) The figures of docs/web.md.
 #
-#   bundle exec ruby benchmark/web_page.rb [blocks] [--executions]        # 6; without a request around them
+#   bundle exec ruby benchmark/web_page.rb [blocks] [--executions]        # 12; without a request around them
 #   PIPELOADER_ENGINE=next bundle exec ruby benchmark/web_page.rb         # GraphQL::Execution::Next
 
 $LOAD_PATH.unshift(File.expand_path("../lib", __dir__))
@@ -109,7 +109,7 @@ module Spent
     # @return [Float] microseconds
     attr_accessor :total
 
-    def now = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_microsecond)
+    def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :float_microsecond)
 
     def in(owner, name)
       owner.prepend(Module.new do
@@ -133,7 +133,6 @@ Spent.in(Pipeloader::Summary.singleton_class, :tell)
 def figures = [Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID, :float_microsecond), GC.stat(:total_allocated_objects)]
 
 def middle(all) = all.sort[all.size / 2]
-def mean(all) = all.sum / all.size
 
 # To subscribe empties ActiveSupport's caches, which the first executions of a block fill again.
 #
@@ -154,14 +153,30 @@ ensure
   Pipeloader::Web.stop
 end
 
-blocks = Integer(ARGV.fetch(0, 6))
+# @return [Float] microseconds that adding up takes, per request
+def added
+  recorder = Pipeloader::Web.instance_variable_get(:@recorder)
+  query = AppSchema.execute(QUERIES.values.first).query
+  query.context.namespace(:pipeloader_web).clear # else it is shown, and added up at once
+  payload = { queries: [query], waited: 0.01, rows: 3, reads: 2, statements: 2, bursts: 2 }
+  middle(Array.new(200) do
+    31.times { recorder.response(payload) }
+    began = Spent.now
+    recorder.send(:add_up)
+    (Spent.now - began) / 31
+  end)
+end
+
+blocks = Integer(ARGV.fetch(0, 12))
+ADDED = added
+puts format("adding up: %.1f µs per request", ADDED)
 Pipeloader::Web.stop
 QUERIES.each do |name, text|
   20.times { RUN.call(text) }
   seen = { true => [], false => [] }
   blocks.times { seen.keys.shuffle.each { |recording| seen[recording].concat(measure(text, recording)) } }
-  (objects, spent), (fewer, before) = seen.values.map { |all| all.transpose.drop(1).map { |it| mean(it.map(&:to_f)) } }
-  whole = middle(seen[false].map(&:first))
-  puts format("%-20s %5.0f µs of CPU, %.0f µs of it for the recording: %.1f %%, %.0f objects",
+  (_, objects, spent), (whole, fewer, before) = seen.values.map { |all| all.transpose.map { |it| middle(it) } }
+  spent += ADDED
+  puts format("%-20s %5.0f µs of CPU, %.0f µs of it for the recording: %.1f %%, %d objects",
               name, whole, spent - before, 100 * (spent - before) / whole, objects - fewer)
 end
