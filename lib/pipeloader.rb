@@ -39,10 +39,12 @@ module Pipeloader
     # @param snapshot [Boolean] whether all that a query reads from a PostgreSQL database is one snapshot: read in one read-only
     #   transaction; see docs/network.md
     # @param breaker [Boolean] whether an operation in which Pipeloader has a bug goes on without it, see docs/proof.md
+    # @param extensions [Boolean, nil] whether a response says what it has taken, when a request asks for it, see docs/web.md;
+    #   default: in Rails' development environment
     #
     #: (singleton(GraphQL::Schema), ?fiber_limit: Integer?, ?coalesce: bool, ?field_exact: bool?, ?compile: bool,
     #    ?plan_bytes: Integer, ?forecast: bool, ?trips: Symbol, ?rest: bool, ?lanes: (Integer | Hash[Symbol, untyped])?,
-    #    ?settings: untyped, ?snapshot: bool, ?breaker: bool) -> void
+    #    ?settings: untyped, ?snapshot: bool, ?breaker: bool, ?extensions: bool?) -> void
     def use(schema, **options)
       Options.check(options)
       Lanes.of(options[:lanes])
@@ -72,6 +74,20 @@ module Pipeloader
     #: (Hash[Symbol, untyped]?) -> void
     def proof=(given)
       ProofSample.given = given
+    end
+
+    # Which revision of the application runs, for what the page tells of deploys: what was set, else what the host says (GIT_SHA,
+    # KAMAL_VERSION and others in the environment; the file REVISION). nil where none is known. See docs/web.md.
+    #
+    #: () -> String?
+    def revision = Revision.current
+
+    # @param value [String, false, nil] false for none; nil for what the host says
+    # @raise [ArgumentError]
+    #
+    #: ((String | false)?) -> void
+    def revision=(value)
+      Revision.current = value
     end
 
     # Raises where responses that are built inside the block read one by one what could be read together, with why that is, and
@@ -187,9 +203,11 @@ module Pipeloader
 
     # Yields to execute +queries+, or others in their place: with Pipeloader or without it.
     def pipeloader_around(queries, context)
-      Switch.around(queries) do
-        Multiplex.around(self) do
-          SafeExecution.around(self, queries, context) { |given, its| Trial.around(self, given, its) { yield(given, its) } }
+      ResponseExtension.around(self) do
+        Switch.around(queries) do
+          Multiplex.around(self) do
+            SafeExecution.around(self, queries, context) { |given, its| Trial.around(self, given, its) { yield(given, its) } }
+          end
         end
       end
     end

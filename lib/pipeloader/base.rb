@@ -9,6 +9,7 @@
 require "pipeloader/base/errors"
 require "pipeloader/base/options"
 require "pipeloader/base/switch"
+require "pipeloader/base/revision"
 require "pipeloader/base/postgresql"
 require "pipeloader/base/rows"
 require "pipeloader/base/bounded"

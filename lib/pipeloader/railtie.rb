@@ -13,6 +13,7 @@ module Pipeloader
       settings = application.config.pipeloader.to_h
       settings[:log] ||= :bursts if Rails.env.development? && Pipeloader.log == :reads
       Pipeloader.configure(**settings)
+      application.middleware.use(ExtensionHeader) if ResponseExtension.on?(settings[:extensions])
     rescue ArgumentError => e
       raise ArgumentError, "config.pipeloader.#{e.message}"
     end

@@ -11,6 +11,8 @@
 # pipeloader/report/compiled_fields.
 
 require "pipeloader/report/summary"
+require "pipeloader/report/response_extension"
+require "pipeloader/report/extension_header"
 require "pipeloader/report/log_subscriber"
 require "pipeloader/report/witness"
 require "pipeloader/report/code_location"

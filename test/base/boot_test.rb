@@ -55,7 +55,7 @@ class BootTest < PipeloaderTest
   def test_defaults
     code = 'require "pipeloader"; class App < GraphQL::Schema; use Pipeloader; end; print App.pipeloader_options.inspect, App.pipeloader_compiles?'
     expected = { fiber_limit: nil, coalesce: true, compile: true, plan_bytes: 32 * 1024 * 1024, forecast: true, trips: :auto, rest: true, lanes: 1, settings: nil, snapshot: false,
-                 breaker: true }
+                 breaker: true, extensions: nil }
     assert_equal "#{expected.inspect}true", IO.popen([RbConfig.ruby, "-rbundler/setup", "-I", File.expand_path("../../lib", __dir__), "-e", code], &:read)
   end
 

@@ -17,7 +17,7 @@ class OptionsTest < AnswerTest
   def setup = @field_exact = Pipeloader.field_exact
 
   BUILT_IN = { fiber_limit: nil, coalesce: true, compile: true, plan_bytes: 33_554_432, forecast: true, trips: :auto, rest: true, lanes: 1,
-               settings: nil, snapshot: false, breaker: true }.freeze
+               settings: nil, snapshot: false, breaker: true, extensions: nil }.freeze
 
   def test_built_in
     assert_equal [BUILT_IN, BUILT_IN], [Pipeloader.defaults, schema.pipeloader_options]
@@ -100,8 +100,8 @@ class OptionsTest < AnswerTest
     lanes: [{ lanes: 0 }, 'lanes must be an Integer >= 1, or { most: 4, declared: [/\bpg_sleep\(/] }, got 0'],
     settings: [{ settings: {} }, 'settings must be nil or callable: ->(context) { { "app.tenant_id" => context[:tenant].id } }, got Hash'],
     field_exact: [{ field_exact: :yes }, "field_exact must be true, false or nil, got :yes"],
-    unknown: [{ trip: :one, coalesce: true }, "trip: no such option. There are breaker, coalesce, compile, fiber_limit, field_exact, forecast, " \
-                                              "lanes, plan_bytes, rest, settings, snapshot, trips"]
+    unknown: [{ trip: :one, coalesce: true }, "trip: no such option. There are breaker, coalesce, compile, extensions, fiber_limit, field_exact, " \
+                                              "forecast, lanes, plan_bytes, rest, settings, snapshot, trips"]
   }.freeze
 
   each_case(REFUSED, "refuses") do |options, message|
@@ -117,7 +117,7 @@ class OptionsTest < AnswerTest
   def test_initializer
     text = File.read(File.expand_path("../../lib/generators/pipeloader/templates/initializer.rb", __dir__))
     shown = text.scan(/^  # config\.pipeloader\.(\w+) = (.*)$/).to_h { |name, value| [name.to_sym, value.gsub(/(?<=\d)_/, "")] }
-    held = { enabled: true, log: :reads, field_exact: false, proof: nil, collections: false, **BUILT_IN }
+    held = { enabled: true, log: :reads, field_exact: false, proof: nil, collections: false, revision: nil, **BUILT_IN }
     assert_equal held.transform_values(&:inspect).sort, shown.sort
   end
 

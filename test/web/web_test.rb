@@ -1,51 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "../support/test_helper"
-require "minitest/mock"
-require_relative "../support/web"
+require_relative "../support/web_case"
 
 # The page and its JSON, by calls as Rack makes them.
 class WebTest < PipeloaderTest
-  QUERY = "query Posts { posts { title author { name } authorName } }"
-
-  def setup
-    Pipeloader::Web.start
-    Pipeloader::Web.clear
-    Pipeloader::Web.authorize = :host
-  end
-
-  def teardown
-    Pipeloader::Web.authorize = nil
-    Pipeloader::Web.binds = false
-    Pipeloader::Web.stop
-    super
-  end
-
-  def call(path = "/", method: "GET", **headers)
-    Pipeloader::Web.call({ "REQUEST_METHOD" => method, "PATH_INFO" => path, "SCRIPT_NAME" => "/pipeloader", "HTTP_HOST" => "app.test",
-                           "rack.url_scheme" => "http", **headers.transform_keys { |it| "HTTP_#{it.upcase}" } })
-  end
-
-  def json(path)
-    status, _, body = call(path)
-    assert_equal 200, status, body.join
-    JSON.parse(body.join, symbolize_names: true)
-  end
-
-  def operations = json("/operations.json")[:operations]
-  def details(operation = operations.first) = json("/operations/#{operation[:id]}.json")
-  def piped = Schemas.pair.last
-  def rails(env) = Module.new { define_singleton_method(:env) { env } }
-
-  def with_rails(env)
-    outer = Object.const_get(:Rails) if Object.const_defined?(:Rails)
-    Object.send(:remove_const, :Rails) if outer
-    Object.const_set(:Rails, rails(env))
-    yield
-  ensure
-    Object.send(:remove_const, :Rails)
-    Object.const_set(:Rails, outer) if outer
-  end
+  include WebCase
 
   # -- what is recorded ----------------------------------------------------------------------------------------------------
 
@@ -300,8 +260,6 @@ class WebTest < PipeloaderTest
 
   # -- limits --------------------------------------------------------------------------------------------------------------
 
-  def recorder = Pipeloader::Web.instance_variable_get(:@recorder)
-
   def test_operations_are_bounded
     most = Pipeloader::Recorder::MOST_OPERATIONS
     piped.execute("query Kept { posts { title } }")
@@ -332,7 +290,7 @@ class WebTest < PipeloaderTest
   def test_keys_are_bounded
     piped.execute("query #{"Q" * 50_000} { posts { title } }")
     piped.multiplex(Array.new(3) { |at| { query: "query M#{at} { posts { title } } # #{"x" * 15_000}" } })
-    assert_equal [Pipeloader::RecordedOperation::LONGEST_NAME, 12], operations.map { |it| it[:name].size }
+    assert_equal [Pipeloader::RecordedResponse::LONGEST_NAME, 12], operations.map { |it| it[:name].size }
     assert_operator recorder.instance_variable_get(:@operations).each_key.sum { |key| key.sum(&:bytesize) }, :<, 1_000
   end
 

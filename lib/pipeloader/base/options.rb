@@ -4,7 +4,7 @@ module Pipeloader
   # What `use Pipeloader` takes, and what holds where neither a schema nor the application says: DEFAULTS.
   module Options
     DEFAULTS = { fiber_limit: nil, coalesce: true, compile: true, plan_bytes: 32 * 1024 * 1024, forecast: true, trips: :auto,
-                 rest: true, lanes: 1, settings: nil, snapshot: false, breaker: true }.freeze
+                 rest: true, lanes: 1, settings: nil, snapshot: false, breaker: true, extensions: nil }.freeze
     # {DEFAULTS: …, and field_exact, of which object types have a say}
     NAMES = [*DEFAULTS.keys, :field_exact].freeze
     TRIPS = %i[auto depth one].freeze
@@ -17,7 +17,7 @@ module Pipeloader
       plan_bytes: [[->(it) { it.is_a?(Integer) && !it.negative? }], "an Integer >= 0"],
       trips: [TRIPS, "one of #{TRIPS.inspect}"],
       settings: [[nil, ->(it) { it.respond_to?(:call) }], SETTINGS],
-      field_exact: [[true, false, nil], "true, false or nil"],
+      **%i[extensions field_exact].to_h { |name| [name, [[true, false, nil], "true, false or nil"]] },
       **%i[breaker coalesce compile forecast rest snapshot].to_h { |name| [name, BOOLEAN] }
     }.freeze
     private_constant :TRIPS, :BOOLEAN, :SETTINGS, :ALLOWED

@@ -25,6 +25,14 @@ module Pipeloader
       # @raise [StandardError] of the schema's own code
       def of(schema, text, name) = new(schema, text, name).to_a
 
+      # @return [Hash{String => Integer}] how many of its fields are "compiled", "projected" and "opaque"
+      def tally(schema, text, name)
+        fields = of(schema, text, name)
+        all = []
+        all.concat(fields) && fields = fields.flat_map { |it| it[:fields] || [] } until fields.empty?
+        all.map { |it| it[:state] }.tally.slice("compiled", "projected", "opaque")
+      end
+
       # What a schema says of its types, which takes it long: once. The schema keeps that, to go with it when code is reloaded.
       def types(schema)
         @lock.synchronize do

@@ -29,6 +29,19 @@ module Pipeloader
       @authorize = value
     end
 
+    # @return [Boolean, nil] whether plans are asked for; nil for the default
+    attr_reader :explain
+
+    # @raise [ArgumentError]
+    def explain=(value)
+      raise ArgumentError, "explain must be true, false or nil, got #{value.inspect}" unless [true, false, nil].include?(value)
+
+      @explain = value
+    end
+
+    # True if those who may see the page may have the server plan what was recorded: by default where applications are developed.
+    def explains? = @explain.nil? ? local? : @explain
+
     # @param env [Hash] Rack's
     def open?(env)
       return local? if @authorize.nil?
@@ -52,6 +65,6 @@ module Pipeloader
 
     private
 
-    def local? = defined?(::Rails) && ::Rails.respond_to?(:env) && %w[development test].include?(::Rails.env.to_s)
+    def local? = !!defined?(::Rails) && ::Rails.respond_to?(:env) && %w[development test].include?(::Rails.env.to_s)
   end
 end

@@ -18,10 +18,19 @@ module Pipeloader
       |(?<comment>\#[^\n]*)
       |(?<![\w$])(?<number>-?\d[\w.]*(?:(?<=[eE])[+-]\d+)?)
     /mx
-    private_constant :SQL_VALUE, :GRAPHQL_VALUE
+    # What EXPLAIN says in numbers of its own.
+    PLAN_VALUE = /(?<figure>\(cost=[\d.]+ rows=\d+ width=\d+\)|\b(?:InitPlan|SubPlan|Planned:) \d+)|#{SQL_VALUE}/m
+    private_constant :SQL_VALUE, :GRAPHQL_VALUE, :PLAN_VALUE
 
     class << self
       def sql(text) = mask(text, SQL_VALUE, "'…'", "/* … */")
+
+      # @param text [String] as EXPLAIN tells it
+      def plan(text) = mask(text, PLAN_VALUE, "'…'", "/* … */")
+
+      # @param text [String] in which quotes may be around values as well as around names
+      def message(text) = sql(text).gsub(/"[^"]*+(?:"|\z)/, '"…"')
+
       def graphql(text) = mask(text, GRAPHQL_VALUE, '"…"', "# …")
 
       # @return [String] that JSON takes

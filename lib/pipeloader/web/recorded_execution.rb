@@ -1,5 +1,8 @@
 # frozen_string_literal: true
 
+require "digest"
+require "securerandom"
+
 module Pipeloader
   # An execution that is shown burst by burst. Few are: a burst is heard of only for these (see Recorder#showing), and texts are
   # cut and counted while it goes on, but masked when somebody looks.
@@ -8,10 +11,12 @@ module Pipeloader
     MOST_BURSTS = 50
     MOST_TEXTS = 20
     LONGEST_TEXT = 2_000
-    private_constant :MOST_BURSTS, :MOST_TEXTS, :LONGEST_TEXT
+    # Names of statements are made with it, so that nobody can try which values a masked one has.
+    SALT = SecureRandom.hex
+    private_constant :MOST_BURSTS, :MOST_TEXTS, :LONGEST_TEXT, :SALT
 
-    # texts: [["SELECT …", true if it was cut, values or nil, how many reads], …], the most frequent ones
-    SeenBurst = Struct.new(:began, :ended, :lane, :reads, :statements, :rows, :texts, keyword_init: true)
+    # pool: of its connection. texts: [["SELECT …", true if it was cut, values or nil, how many reads], …], the most frequent ones
+    SeenBurst = Struct.new(:began, :ended, :lane, :reads, :statements, :rows, :pool, :texts, keyword_init: true)
 
     # @return [Float, nil] milliseconds to the server and back, as the latest burst's pool has measured
     attr_reader :distance
@@ -34,17 +39,27 @@ module Pipeloader
       return if @bursts.size >= MOST_BURSTS
 
       @bursts << SeenBurst.new(began: began, ended: ended, lane: payload[:lane] || false, reads: payload[:reads].size,
-                               statements: payload[:statements], rows: payload[:rows].to_i, texts: texts(payload[:reads]))
+                               statements: payload[:statements], rows: payload[:rows].to_i, pool: payload[:connection].pool,
+                               texts: texts(payload[:reads]))
     end
 
     def bytes = @bursts.sum { |burst| 200 + burst.texts.sum { |text, _, values| text.bytesize + values.to_s.bytesize + 80 } }
 
     #     {milliseconds: 12.3, left_out: 0, bursts: [{at: 0.0, milliseconds: 1.2, lane: false, reads: 12, statements: 1, rows: 12,
-    #      sql: [{text: "SELECT …", reads: 12}]}]}
+    #      sql: [{id: "0123456789abcdef", text: "SELECT …", reads: 12}]}]}
     def to_h
       first = @bursts.map(&:began).min || @ended
       { milliseconds: milliseconds(@ended - first), left_out: @count - @bursts.size,
         bursts: @bursts.sort_by(&:began).map { |burst| told(burst, first) } }
+    end
+
+    # @param id [String] of a statement that #to_h tells
+    # @return [QueryPlan, nil]
+    def plan(id)
+      @bursts.each do |burst|
+        burst.texts.each { |text, cut| return QueryPlan.new(text, burst.pool, values: @binds) if id == name(text, cut) }
+      end
+      nil
     end
 
     private
@@ -52,8 +67,11 @@ module Pipeloader
     def told(burst, first)
       { at: milliseconds(burst.began - first), milliseconds: milliseconds(burst.ended - burst.began), lane: burst.lane,
         reads: burst.reads, statements: burst.statements, rows: burst.rows,
-        sql: burst.texts.map { |*text, reads| { text: shown(*text), reads: reads } } }
+        sql: burst.texts.map { |*text, reads| { id: name(*text), text: shown(*text), reads: reads } } }
     end
+
+    # @return [String, nil] nil for one that can't be planned
+    def name(text, cut, *) = (Digest::SHA256.hexdigest("#{SALT}#{text.b}")[0, 16] if !cut && QueryPlan.of?(text))
 
     # Cut now, as to look through a text of megabytes takes long.
     def texts(reads)

@@ -10,31 +10,7 @@ module Pipeloader
     BASE = 2_000
     # Associations of which is said how often they were foreseen.
     MOST_AHEAD = 50
-    # Longer texts aren't kept; names are cut.
-    LONGEST_TEXT = 20_000
-    LONGEST_NAME = 200
-    private_constant :BASE, :MOST_AHEAD, :LONGEST_TEXT
-
-    class << self
-      # The schema by its name: it may be reloaded. Never larger than what is kept anyway.
-      #
-      # @return [Array<String>] schema, name, text
-      def key(queries)
-        query, another = queries
-        text, name = query.query_string.to_s, query.selected_operation_name.to_s
-        return [query.schema.to_s, name, text] unless another || text.bytesize > LONGEST_TEXT || name.size > LONGEST_NAME
-
-        texts = queries.map { |it| it.query_string.to_s }
-        texts = [Digest::SHA256.hexdigest(texts.join("\0"))] if texts.sum(&:bytesize) > LONGEST_TEXT
-        [query.schema.to_s, queries.map { |it| it.selected_operation_name.to_s }.join(" + ")[0, LONGEST_NAME], *texts]
-      end
-
-      # @return [String, nil] nil for one that is too long to be kept
-      def text(queries)
-        text = queries.map(&:query_string).join("\n\n")
-        text if text.bytesize <= LONGEST_TEXT
-      end
-    end
+    private_constant :BASE, :MOST_AHEAD
 
     attr_reader :id, :text
 
@@ -47,33 +23,33 @@ module Pipeloader
     # @return [Float, nil] seconds, when it was last shown burst by burst
     attr_reader :shown_at
 
-    def initialize(key, queries)
+    # @param first [RecordedResponse] of it
+    def initialize(first)
+      key = first.key
       @id = Digest::SHA256.hexdigest(key.join("\0"))[0, 16]
       @schema_name = Masked.utf8(key[0])
       @label = Masked.utf8(key[1])
-      @kind = queries.one? ? queries.first.selected_operation&.operation_type || "query" : "multiplex"
-      @text = self.class.text(queries)
+      @kind = first.kind
+      @text = first.text
       @bytes = @unseen = BASE + (2 * @text.to_s.bytesize) + (2 * @label.bytesize)
       @executions = @round_trips = @statements = @reads = @rows = @spared = 0
       @waited = @at = 0.0
       @ahead = {} # {"Post.author" => {owners: 25, asked: 23}}
     end
 
-    # @param payload [Hash] of the response's event
-    # @param seen [RecordedExecution, nil]
-    # @param ahead [Hash, nil] what was read ahead, as @ahead
-    def add(payload, seen, ahead)
-      remember(payload[:queries].first.schema)
+    # @param response [RecordedResponse]
+    def add(response)
+      remember(response.schema)
       @executions += 1
-      @round_trips += payload[:bursts]
-      @statements += payload[:statements]
-      @reads += payload[:reads]
-      @rows += payload[:rows]
-      @spared += [payload[:reads] - payload[:bursts], 0].max
-      @waited += payload[:waited] * 1000
-      @at = Process.clock_gettime(Process::CLOCK_REALTIME)
-      ahead&.each { |name, count| @ahead[name] = sum(@ahead[name], count) if @ahead.key?(name) || @ahead.size < MOST_AHEAD }
-      show(seen) if seen
+      @round_trips += response.bursts
+      @statements += response.statements
+      @reads += response.reads
+      @rows += response.rows
+      @spared += [response.reads - response.bursts, 0].max
+      @waited += response.waited * 1000
+      @at = response.at
+      response.ahead&.each { |name, count| @ahead[name] = sum(@ahead[name], count) if room?(name) }
+      show(response.seen) if response.seen
     end
 
     # @param payload [Hash] of Trial's event
@@ -104,6 +80,9 @@ module Pipeloader
     end
 
     def name = (@label unless @label.empty?)
+
+    # What it is called in all revisions of the application: its text may change.
+    def lasting_name = "#{@schema_name} #{name || "##{@id}"}"
     def multiplex? = @kind == "multiplex"
 
     private
@@ -119,6 +98,8 @@ module Pipeloader
       @shown_at = seen.ended
       @bytes = @unseen + seen.bytes
     end
+
+    def room?(name) = @ahead.key?(name) || @ahead.size < MOST_AHEAD
 
     def sum(before, count) = before ? before.merge(count) { |_, one, other| one + other } : count
   end

@@ -3,7 +3,8 @@
 module Pipeloader
   # Hears what executions take, and keeps the sums of each operation. Any thread may execute, and any may ask.
   #
-  # Most executions cost it a look at the clock, and one call when they are over (see Counters.recorder). Bursts are heard of only
+  # Most executions cost it a look at the clock, and one call when they are over (see Counters.recorder). What they have taken is
+  # added up AT_ONCE together, which takes a fraction of the time that it takes one by one. Bursts are heard of only
   # for an execution that is shown burst by burst: of an operation at most one every SHOWN_EVERY seconds, and of all at most
   # MOST_SHOWN in a second.
   #
@@ -13,8 +14,9 @@ module Pipeloader
     MOST_BYTES = 4_000_000
     SHOWN_EVERY = 0.5
     MOST_SHOWN = 10
+    AT_ONCE = 32
     SEEN = :pipeloader_web
-    private_constant :SEEN
+    private_constant :AT_ONCE, :SEEN
 
     # Hears of bursts. While it is silent, and nobody else listens, their events aren't made.
     class Bursts
@@ -34,6 +36,12 @@ module Pipeloader
 
     # True if SQL is kept with its values.
     attr_accessor :binds
+
+    # @param store [RevisionStore, nil] where figures are kept beyond the process
+    def history=(store)
+      @history = store
+      @revisions = nil
+    end
 
     alias inspect to_s
 
@@ -63,6 +71,7 @@ module Pipeloader
 
     def forget
       @lock.synchronize do
+        @responses = Thread::Queue.new # RecordedResponses that are yet to be added up
         @operations = {} # {[schema's name, operation's name, text] => RecordedOperation}
         @bytes = @forgotten = 0
         @second = @shown = 0
@@ -71,25 +80,35 @@ module Pipeloader
       end
     end
 
-    #     {since: "2026-…", pid: 12, bytes: 1200, most_bytes: 4000000, forgotten: 0, failure: nil,
-    #      operations: as RecordedOperation#to_h}
+    #     {since: "2026-…", pid: 12, bytes: 1200, most_bytes: 4000000, forgotten: 0, failure: nil, revision: "3f2a91c",
+    #      operations: as RecordedOperation#to_h, each with `change` as Revisions#change}
     def to_h
+      add_up
+      look_back
       @lock.synchronize do
         { since: @since.utc.strftime("%FT%TZ"), pid: Process.pid, recording: running?, bytes: @bytes, most_bytes: MOST_BYTES,
-          forgotten: @forgotten, failure: @failure, operations: @operations.each_value.map(&:to_h) }
+          forgotten: @forgotten, failure: @failure, revision: revisions&.name,
+          operations: @operations.each_value.map { |it| told(it) } }
       end
     end
 
     # @return [Array(RecordedOperation, Hash), nil] with its figures, text, and latest timeline. Texts are masked here, while
     #   responses go on.
     def details(id)
+      add_up
       found, figures, shown = @lock.synchronize do
-        @operations.each_value.find { |it| it.id == id }&.then { |it| [it, it.details, it.shown] }
+        @operations.each_value.find { |it| it.id == id }&.then { |it| [it, it.details.merge(told(it)), it.shown] }
       end
       return unless found
 
       text = found.text && (@binds ? Masked.utf8(found.text) : Masked.graphql(found.text))
       [found, { **figures, text: text, last: shown&.to_h }]
+    end
+
+    # @param id, statement [String] as #details tells them
+    # @return [QueryPlan, nil] of a statement of the operation's latest timeline
+    def plan(id, statement)
+      @lock.synchronize { @operations.each_value.find { |it| it.id == id }&.shown }&.plan(statement)
     end
 
     # An execution begins, or goes on: graphql-ruby before 2.5.12 runs its dataloader once more for lazy values.
@@ -125,9 +144,9 @@ module Pipeloader
     # @param payload [Hash] of the response's event
     def response(payload)
       guarded do
-        queries = payload[:queries]
-        kept = queries.first.context.namespace(SEEN)
-        change(queries) { |operation| operation.add(payload, kept[:showing], kept[:ahead]) }
+        kept = payload[:queries].first.context.namespace(SEEN)
+        @responses << RecordedResponse.new(payload, *kept.values_at(:showing, :ahead))
+        add_up if kept[:showing] || @responses.size >= AT_ONCE
       end
     end
 
@@ -151,11 +170,38 @@ module Pipeloader
       nil
     end
 
+    # Which revision runs, is known for sure when the application has booted.
+    #
+    # @return [Revisions, nil] nil where nothing is kept beyond the process
+    def revisions = @history && (@revisions ||= Revision.current&.then { |name| Revisions.new(@history, name) })
+
+    # What other processes have written, before somebody looks.
+    def look_back
+      kept = revisions or return
+      guarded do
+        @lock.synchronize { @operations.values }.each { |it| note_compiled(kept, it) }
+        kept.write
+      end
+    end
+
+    def note_compiled(revisions, operation)
+      name = operation.lasting_name
+      return if operation.multiplex? || operation.text.nil? || revisions.compiled?(name)
+
+      schema = operation.schema or return
+      states = FieldStates.tally(schema, operation.text, operation.name)
+      revisions.compiled(name, states.fetch("compiled", 0), states.values.sum)
+    rescue StandardError # of the schema's own code, which isn't asked again
+      revisions.compiled(name, 0, 0)
+    end
+
+    def told(operation) = { **operation.to_h, change: revisions&.change(operation.lasting_name) }
+
     # What this keeps with the execution that is underway.
     def namespace = Response.queries.find { |it| GraphQL::Query === it }&.context&.namespace(SEEN)
 
     def due?
-      key = RecordedOperation.key(Response.queries.grep(GraphQL::Query))
+      key = RecordedResponse.key(Response.queries.grep(GraphQL::Query))
       shown_at = @lock.synchronize { @operations[key]&.shown_at }
       shown_at.nil? || now - shown_at >= SHOWN_EVERY
     end
@@ -169,19 +215,26 @@ module Pipeloader
     end
 
     def trial(payload)
-      key = RecordedOperation.key([payload[:query]])
+      add_up
+      key = RecordedResponse.key([payload[:query]])
       @lock.synchronize { @operations[key]&.tried(payload) }
     end
 
-    def change(queries)
-      key = RecordedOperation.key(queries)
+    # All that is known of by now.
+    def add_up
       @lock.synchronize do
-        operation = @operations[key] ||= RecordedOperation.new(key, queries).tap { |it| @bytes += it.bytes }
-        before = operation.bytes
-        yield operation
-        @bytes += operation.bytes - before
-        drop_eldest while @operations.size > MOST_OPERATIONS || @bytes > MOST_BYTES
+        @responses.size.times { guarded { add(@responses.pop) } }
       end
+      guarded { revisions&.write_if_due }
+    end
+
+    def add(response)
+      operation = @operations[response.key] ||= RecordedOperation.new(response).tap { |it| @bytes += it.bytes }
+      before = operation.bytes
+      operation.add(response)
+      @bytes += operation.bytes - before
+      drop_eldest while @operations.size > MOST_OPERATIONS || @bytes > MOST_BYTES
+      revisions&.executed(operation.lasting_name, response)
     end
 
     def drop_eldest

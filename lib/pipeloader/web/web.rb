@@ -53,6 +53,32 @@ module Pipeloader
         @recorder.binds = on
       end
 
+      # True if whoever may see the page may ask for the plan of a recorded SELECT, which isn't executed for it. nil, the default,
+      # is true in Rails' development and test environments.
+      #
+      #: () -> bool?
+      def explain = @gate.explain
+
+      # @raise [ArgumentError]
+      #
+      #: (bool?) -> void
+      def explain=(value)
+        @gate.explain = value
+      end
+
+      # Keeps what operations take by revision of the application (Pipeloader.revision), and shows what has changed since the
+      # revision before. Nothing is kept where no revision is known.
+      #
+      #     Pipeloader::Web.history = Rails.root.join("tmp/pipeloader.json") # or Rails.cache, where each deploy has new files
+      #
+      # @param place [String, Pathname, #read & #write, nil] a file, which need not exist; a store like Rails.cache; nil for none
+      # @raise [ArgumentError]
+      #
+      #: (untyped) -> void
+      def history=(place)
+        @recorder.history = (RevisionStore.of(place) unless place.nil?)
+      end
+
       # Records from now on; done by `require "pipeloader/web"`.
       #
       #: () -> void
@@ -107,11 +133,21 @@ module Pipeloader
     end
 
     def posted
-      return plain(404, "There is nothing here.") unless path == "/clear"
+      cleared = path == "/clear"
+      asked = path.match(%r{\A/operations/(\h{16})/plans/(\h{16})\z}) unless cleared
+      return plain(404, "There is nothing here.") unless cleared || asked
       return plain(403, "Only Pipeloader's own page may ask for this.") unless @gate.same_origin?(@env)
+      return plan(*asked.captures) if asked
 
       @recorder.forget
       json(@recorder.to_h)
+    end
+
+    def plan(operation, statement)
+      return plain(403, "Plans aren't shown here, unless Pipeloader::Web.explain = true.") unless @gate.explains?
+
+      plan = @recorder.plan(operation, statement)
+      plan ? json(plan.to_h) : plain(404, "This statement isn't recorded in this process, or no more.")
     end
 
     def path = @env["PATH_INFO"].to_s.b
@@ -120,7 +156,7 @@ module Pipeloader
       operation, details = @recorder.details(id)
       return plain(404, "This operation isn't recorded, or was forgotten.") unless operation
 
-      json({ **details, **fields(operation) })
+      json({ **details, explains: @gate.explains?, **fields(operation) })
     end
 
     # The schema's own code may be asked, and may fail without a request's context.

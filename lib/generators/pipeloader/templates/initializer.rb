@@ -28,6 +28,10 @@ Rails.application.configure do
   # Fields that are proved plain go from rows straight to the response.
   # config.pipeloader.compile = true
 
+  # A response says in `extensions.pipeloader` what it has taken, where a request has the header `X-Pipeloader: 1`; nil is true in
+  # development.
+  # config.pipeloader.extensions = nil
+
   # Only the columns that a query selects are read.
   # config.pipeloader.field_exact = false
 
@@ -45,6 +49,10 @@ Rails.application.configure do
 
   # Operations that are faster without Pipeloader are executed without it.
   # config.pipeloader.rest = true
+
+  # Which revision of the application runs, for what Pipeloader::Web tells of deploys; nil is what the host says (GIT_SHA,
+  # KAMAL_VERSION and others in the environment, the file REVISION), false is none.
+  # config.pipeloader.revision = nil
 
   # PostgreSQL's settings for each query, for row-level security: ->(context) { { "app.tenant_id" => context[:tenant].id } }.
   # config.pipeloader.settings = nil
