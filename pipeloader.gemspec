@@ -23,8 +23,10 @@ Gem::Specification.new do |spec|
 
   # The public API; all else in lib/ is internal. YARD and rubydoc.info read the same from .yardopts.
   spec.extra_rdoc_files = %w[README.md CHANGELOG.md]
-  spec.rdoc_options = ["--main", "README.md",
-                       "--exclude", "lib/pipeloader/(?!active_record|base$|base/errors|minitest|rspec|report$|report/explanation|version)"]
+  spec.rdoc_options = [
+    "--main", "README.md",
+    "--exclude", "lib/pipeloader/(?!active_record|base$|base/errors|minitest|rspec|report$|report/explanation|version)"
+  ]
 
   spec.required_ruby_version = ">= 3.1"
   spec.add_dependency "activerecord", ">= 7.2", "< 8.2"

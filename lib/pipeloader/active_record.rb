@@ -98,7 +98,8 @@ module Pipeloader
 
     # An application's settings, as `config.pipeloader` has them.
     def configure(**settings) # :nodoc:
-      own = %i[enabled log proof collections revision].select { |name| respond_to?(:"#{name}=") } # who executes no queries, proves none
+      # Who executes no queries, proves none.
+      own = %i[enabled log proof collections revision].select { |name| respond_to?(:"#{name}=") }
       rest = settings.except(*own)
       Options.check(rest, *own)
       self.defaults = rest if rest.any?

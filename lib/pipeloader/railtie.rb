@@ -18,6 +18,8 @@ module Pipeloader
       raise ArgumentError, "config.pipeloader.#{e.message}"
     end
 
+    initializer("pipeloader.reload") { |app| app.reloader.before_class_unload { Gathering.foresight&.forget } }
+
     # They are about schemas.
     rake_tasks { load File.expand_path("tasks.rake", __dir__) if Pipeloader.respond_to?(:use) }
   end

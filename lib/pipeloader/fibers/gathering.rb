@@ -21,6 +21,9 @@ module Pipeloader
     private_constant :PATIENCE, :CYCLE, :OVER
 
     class << self
+      # Knows what blocks will ask of the values that they are called with: ReadAhead, with graphql-ruby; nil where nobody does.
+      attr_accessor :foresight
+
       # Yields a Gathering, of which all Tasks have ended when this returns.
       #
       # @param stops [Boolean] whether none begins any more, and none goes on, when one has failed
@@ -48,7 +51,7 @@ module Pipeloader
       # By a run of its own, which begins with the state of the code around.
       def apart(stops, &block)
         Pipeloader.prepare
-        loader = TaskLoader.new(**Pipeloader.defaults.slice(:fiber_limit, :coalesce, :lanes))
+        loader = TaskLoader.new(**Pipeloader.defaults.slice(:fiber_limit, :coalesce, :forecast, :trips, :lanes))
         task = Task.new(new(nil), -> { Host.current.apart { new(ResolverFiber.current, stops).around(&block) } })
         loader.run(task)
         task.value
@@ -96,7 +99,10 @@ module Pipeloader
     end
 
     # @return [Array<Task>] one for each of +values+
-    def each(values, &work) = values.map { |value| Task.new(self, -> { work.call(value) }) }.tap { |tasks| add(tasks) }
+    def each(values, &work)
+      Gathering.foresight&.come_to_block(values, work) if values.any? && queues?
+      values.map { |value| Task.new(self, -> { work.call(value) }, value) }.tap { |tasks| add(tasks) }
+    end
 
     # Begins the next Task, on this fiber; called by the loader, which finds this in its queue.
     def call
@@ -132,24 +138,24 @@ module Pipeloader
 
     private
 
-    # Lets Tasks begin and go on until the block says so. Where no fiber can begin, as all others may be waiting just so, this one
-    # begins the next Task itself.
+    # Lets Tasks begin and go on until the block says so. This fiber begins the next one itself: that needs no other as long as
+    # none parks, and where none can begin, all others may be waiting just so.
     #
     # @param awaited [Array<Task>]
     def wait_until(fiber, awaited)
       idle, steps = 0, nil
       until over? || yield
         raise ThreadError, CYCLE if idle > PATIENCE
-        next call if help?(fiber, awaited)
+        next call if help?(awaited)
 
         @loader.pipeloader_sleep do
           idle = steps == (steps = fiber.steps) ? idle + 1 : 0
-          idle > PATIENCE || over? || yield || help?(fiber, awaited)
+          idle > PATIENCE || over? || yield || help?(awaited)
         end
       end
     end
 
-    def help?(fiber, awaited) = fiber.parking.saturated? && awaited.any? { |task| @waiting.include?(task) }
+    def help?(awaited) = awaited.any? { |task| @waiting.include?(task) }
 
     def add(tasks)
       @tasks.concat(tasks)

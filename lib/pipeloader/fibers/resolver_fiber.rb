@@ -171,10 +171,10 @@ module Pipeloader
 
     # Yields, to do a Task. What that assigns ends with it.
     def for_task(task)
-      outer, @task, @gathering = [@task, @gathering], task, nil
+      outer, @task, @gathering, @subject = [@task, @gathering, @subject], task, nil, task.subject
       yield
     ensure
-      @task, @gathering = outer
+      @task, @gathering, @subject = outer
       @state.put_back_rest
     end
 

@@ -3,11 +3,15 @@
 module Pipeloader
   # One block of a Gathering, and what came of it.
   class Task
+    # @return what the block is given; nil for nothing
+    attr_reader :subject
+
     # @param work [#call]
-    def initialize(gathering, work)
+    def initialize(gathering, work, subject = nil)
       @gathering = gathering
       @work = work
-      @claimed = false
+      @subject = subject
+      @claimed = @canceled = false
     end
 
     alias inspect to_s
@@ -33,7 +37,7 @@ module Pipeloader
       @native, @fiber = ::Fiber.current, ResolverFiber.current
       @outcome = @fiber ? @fiber.for_task(self) { outcome } : DynamicState.keeping { Outcome.of_block(&@work) }
     rescue Gathering::Canceled
-      nil
+      raise unless @canceled || over? # it is that of a Task around, on whose fiber this one is done
     ensure
       @native = @fiber = nil
       @gathering.ended(@outcome)
@@ -43,6 +47,7 @@ module Pipeloader
     def cancel
       return unless @native&.alive?
 
+      @canceled = true
       @fiber.park_no_more
       @fiber.loader.pipeloader_raise_in(@native, Gathering::Canceled)
     end

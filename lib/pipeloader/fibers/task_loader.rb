@@ -5,10 +5,12 @@ module Pipeloader
   class TaskLoader < Scheduler
     include Loader
 
-    #: (fiber_limit: Integer?, coalesce: bool, lanes: (Integer | Hash)?) -> void
-    def initialize(fiber_limit:, coalesce:, lanes:)
+    #: (fiber_limit: Integer?, coalesce: bool, forecast: bool, trips: Symbol, lanes: (Integer | Hash)?) -> void
+    def initialize(fiber_limit:, coalesce:, forecast:, trips:, lanes:)
       super(fiber_limit || FIBER_LIMIT)
       @coalesces = coalesce
+      @forecasts = forecast && coalesce
+      @trips = coalesce ? trips : :depth
       @lanes = Lanes.of(lanes)
     end
 
@@ -24,7 +26,7 @@ module Pipeloader
     def pipeloader_lanes = @lanes
     def pipeloader_depth_first? = false
     def pipeloader_queues? = true
-    def pipeloader_forecasts? = false
-    def pipeloader_trips = :depth
+    def pipeloader_forecasts? = @forecasts
+    def pipeloader_trips = @trips
   end
 end

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # The Forecasts of one Operation, by places of the document.
+  # The Forecasts of one Operation, by places of the document; or of a block of Pipeloader.map, and of those inside it, by block.
   class Forecasts
     # Bytes that a place takes, as estimated.
     BYTES = 1_500
@@ -13,22 +13,22 @@ module Pipeloader
     NONE = [].freeze
     private_constant :BYTES, :SELDOM, :MEMORY, :MORE, :NONE
 
-    # @param query [GraphQL::Query]
+    # @param ground [GraphQL::Query, BlockSite]
     # @return [Forecasts, nil] nil where nothing is to be read ahead
-    def self.of(query)
-      operation = Operation.of(query)
+    def self.of(ground)
+      return ground.forecasts ||= new(ground) if BlockSite === ground
+
+      operation = Operation.of(ground)
       return unless operation&.schema&.pipeloader_options&.fetch(:forecast)
 
       operation.forecasts ||= new(operation)
     end
 
-    attr_reader :operation
-
     alias inspect to_s
 
-    #: (Operation) -> void
-    def initialize(operation)
-      @operation = operation
+    # @param ground [Operation, BlockSite]
+    def initialize(ground)
+      @ground = ground
       @places = {} # {place => Forecast}
       @executions = 0
       @last = nil
@@ -47,11 +47,11 @@ module Pipeloader
     # True if what is read ahead is too little: its level waits for the rest of what it reads, as it would have for all of it.
     def worthless? = @without.any? && @trips.size >= MORE && @trips.count { |it| it > @without.max } >= MORE
 
-    # To be called when +query+ begins to read, as often as one likes.
+    # To be called when an +execution+ begins to read, as often as one likes.
     #
     # @return [Boolean] whether it is to be observed: the second execution, the fourth, the eighth, and now and then
-    def observe?(query)
-      @executions += 1 unless @last == (@last = query.__id__)
+    def observe?(execution)
+      @executions += 1 unless @last == (@last = execution.__id__)
       count = @executions
       count > 1 && ((count & (count - 1)).zero? || (count % SELDOM).zero?)
     end
@@ -59,16 +59,14 @@ module Pipeloader
     # True if anything was ever learned.
     def any? = @places.any?
 
-    # @param selections [Array<GraphQL::Language::Nodes::AbstractNode>] below the field +node+
+    # @param place [Array] what the ground takes: selections below a field, and its node; or a BlockSite, and a class
     # @return [Forecast, nil] of the records that come there
-    def at(selections, node) = @places[@operation.place(selections, node)]
+    def at(place) = @places[@ground.place(*place)]
 
     # @return [Forecast] as #at
-    def begin_at(selections, node)
-      @places[@operation.place(selections, node)] ||= Forecast.new(self).tap { @operation.grow(BYTES) }
-    end
+    def begin_at(place) = @places[@ground.place(*place)] ||= Forecast.new(self).tap { @ground.grow(BYTES) }
 
     # @return [Preload, nil] as Forecast's
-    def preload(reflection) = Plans.for(@operation).preload(reflection)
+    def preload(reflection) = (BlockSite === @ground ? @ground : Plans.for(@ground)).preload(reflection)
   end
 end

@@ -16,8 +16,17 @@ module Pipeloader
       # @param selections [Array<GraphQL::Language::Nodes::AbstractNode>] below the field +node+
       def come(values, selections, node, query)
         fiber = ResolverFiber.current
-        of(fiber)&.come(values, selections, node, query, fiber)
+        of(fiber)&.come(values, query, [selections, node], fiber)
       end
+
+      # As above, of values that the +block+ of a Pipeloader.map is about to be called with.
+      def come_to_block(values, block)
+        fiber = ResolverFiber.current
+        of(fiber)&.come_to_block(values, block, fiber)
+      end
+
+      # Code is about to be loaded again: blocks may be others.
+      def forget = BlockSite.forget
 
       # True if anything may be read ahead, or learned, on this fiber.
       def forecasts? = possible?(ResolverFiber.current)
@@ -51,14 +60,23 @@ module Pipeloader
     end
 
     # See ReadAhead.come.
-    def come(values, selections, node, query, fiber)
-      forecast = forecast(selections, node, query)
+    #
+    # @param ground [GraphQL::Query, BlockSite]
+    # @param place [Array] as Forecasts'
+    def come(values, ground, place, fiber)
+      forecast = forecast(ground, place)
       records = forecast ? records_of(values) : NONE
       @observation&.came(records, forecast) if records.any?
       expects = records.any? && forecast.expects? && fiber.job&.time_limit.nil?
       return unless (expects || @line.any?) && fiber.parks? && fiber.at_rest?
 
       @line.in_turn(fiber, expects) { read_for(forecast, records, fiber) }
+    end
+
+    # See ReadAhead.come_to_block. What a block inside another one's is told by has to do with the outermost one.
+    def come_to_block(values, block, fiber)
+      site = BlockSite.of(block) or return
+      come(values, @site ||= site, [site, values.first.class], fiber)
     end
 
     # See ReadAhead.awaits?.
@@ -127,11 +145,11 @@ module Pipeloader
     private
 
     # @return [Forecasts, nil] nil where nothing is read ahead, or learned
-    def forecasts(query) = @forecasts.fetch(query) { @forecasts[query] = begin_with(query) }
+    def forecasts(ground) = @forecasts.fetch(ground) { @forecasts[ground] = begin_with(ground) }
 
-    def begin_with(query)
-      forecasts = Forecasts.of(query) or return
-      if forecasts.observe?(query)
+    def begin_with(ground)
+      forecasts = Forecasts.of(ground) or return
+      if forecasts.observe?(BlockSite === ground ? self : ground)
         (@observed ||= {}.compare_by_identity)[forecasts] = true
         @observation ||= Observation.new
       end
@@ -139,11 +157,11 @@ module Pipeloader
     end
 
     # @return [Forecast, nil] of a place of which somebody wants to know what comes there
-    def forecast(selections, node, query)
-      forecasts = forecasts(query) or return
-      return forecasts.begin_at(selections, node) if @observed&.key?(forecasts)
+    def forecast(ground, place)
+      forecasts = forecasts(ground) or return
+      return forecasts.begin_at(place) if @observed&.key?(forecasts)
 
-      forecast = forecasts.at(selections, node)
+      forecast = forecasts.at(place)
       forecast if forecast&.expects?
     end
 

@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Where a block of Pipeloader.map is written. What it asks of its records is known from earlier runs, as what resolvers ask is
+  # by the document's fields.
+  class BlockSite
+    # How many are remembered, and how many bytes of places inside of one, as Forecasts counts them.
+    MOST = 1_000
+    BYTES = 150_000
+    private_constant :MOST, :BYTES
+
+    @all = Bounded.new(MOST)
+    @lock = Mutex.new
+
+    class << self
+      # @param block [Proc]
+      # @return [BlockSite, nil] nil for one of C's
+      def of(block)
+        location = block.source_location or return
+        @all[location] || @lock.synchronize { @all[location] ||= new }
+      end
+
+      # Code is about to be loaded again.
+      def forget = @lock.synchronize { @all.clear }
+    end
+
+    # Made by Forecasts.of when they are first asked for.
+    attr_accessor :forecasts
+
+    alias inspect to_s
+
+    def initialize
+      @preloads = {}.compare_by_identity
+      @bytes = 0
+    end
+
+    # As Operation's. Two blocks may be in one line.
+    #
+    # @param model [Class] of what comes first
+    def place(site, model) = [site, model]
+
+    # Who maps by blocks that are evaluated anew each time teaches nothing for long.
+    def grow(bytes)
+      @forecasts, @bytes = nil, 0 if (@bytes += bytes) > BYTES
+    end
+
+    # @return [Preload, nil] as Plans'
+    def preload(reflection)
+      known = @preloads[reflection]
+      return known if known&.current? || (known.nil? && @preloads.key?(reflection))
+
+      @preloads[reflection] = Analyzer.new(nil).preload(reflection)
+    end
+  end
+end
