@@ -3,7 +3,7 @@
 require_relative "../support/answers"
 
 # What the blocks of Pipeloader.map have asked of their records in a run before is read before they begin.
-class BlocksTest < AnswerTest
+class ForecastsOfBlocksTest < AnswerTest
   SERIAL = ->(values, &block) { values.map(&block) }
   TOGETHER = ->(values, &block) { Pipeloader.map(values, &block) }
   RUNS = 4
