@@ -249,5 +249,4 @@ Pipeloader::Patches.install_for({ **Pipeloader.defaults, field_exact: Pipeloader
 
 ActiveSupport.on_load(:after_initialize) do |application|
   Pipeloader::DeclaredColumns.check_all if application.config.eager_load
-  application.reloader.before_class_unload { Pipeloader::BlockSite.forget }
 end

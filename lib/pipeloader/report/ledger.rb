@@ -131,7 +131,7 @@ module Pipeloader
 
     def add(began, ended, position)
       trip = Trip.new(position: position, connections: [], began: began, ended: ended, statements: 0, rows: 0, sql: {}, asked: {},
-                      work: Response.multiplex, operation: GraphQL::Current.operation_name)
+                      work: Host.current.multiplex, operation: GraphQL::Current.operation_name)
       @trips << trip
       trip
     end
