@@ -89,7 +89,7 @@ class GatheringTest < AnswerTest
             post.update!(likes: post.comments.count) if post.id.odd?
             Post.where(id: post.id).update_all(likes: post.id * 2) if post.comments.any?
           end
-        end.map { |payload| [payload[:sql], payload[:type_casted_binds]] }.reject { |sql, _| sql.start_with?("SELECT") }
+        end.map { |payload| [payload[:sql], payload[:type_casted_binds]] }.reject { |sql, _| sql.start_with?("SELECT", "SHOW") }
       end
     end
     assert_equal(*sqls.map { |all| all.map { |sql, binds| [sql, binds.respond_to?(:call) ? binds.call : binds] } })
@@ -291,6 +291,33 @@ class GatheringTest < AnswerTest
       end
     end
     assert_equal [0, 1, :block], log
+  end
+
+  # Who waits for a Task doesn't lend it what its block has changed.
+  def test_what_is_open_where_a_value_is_asked_for
+    count = User.count
+    found = Pipeloader.gather { |g| User.where(id: -1).scoping { g.async { User.count }.then { |it| [it.value, User.count] } } }
+    assert_equal [0, 0], found # it begins where it is asked for, inside the scope
+    task = nil
+    assert_equal([0, count], Pipeloader.gather { |g| [(task = g.async { User.count }).then { User.where(id: -1).scoping { User.count } }, task.value] })
+    assert_equal count, Pipeloader.gather { |g| g.async { User.count }.then { |it| User.where(id: -1).scoping { it.value } } }
+    assert_equal([nil, 9], Pipeloader.gather { |g| g.async { Viewer.who }.then { |it| (Viewer.who = 9) && [it.value, Viewer.who] } })
+    assert_equal([9], Pipeloader.gather { |g| g.async { Viewer.who } && (Viewer.who = 9) && [Viewer.who] })
+  end
+
+  def test_what_is_open_in_a_task_that_asks_for_another
+    of_two = lambda do |first, second|
+      Pipeloader.gather do |gathering|
+        other = nil
+        one = gathering.async { first.(->(*) { other.value }) }
+        other = gathering.async(&second)
+        [one.value, other.value]
+      end
+    end
+    assert_equal [User.count] * 2, of_two.(->(value) { User.where(id: -1).scoping(&value) }, -> { User.count })
+    assert_equal [nil, nil], of_two.(->(value) { Viewer.set(who: 7, &value) }, -> { Viewer.who })
+    assert_equal [[1, nil], nil], of_two.(->(value) { (Viewer.who = 1) && value.call.then { |it| [Viewer.who, it] } }, -> { Viewer.who })
+    assert_equal [nil, nil], of_two.(->(value) { (Thread.current[:of_a_task] = 5) && value.call }, -> { Thread.current[:of_a_task] })
   end
 
   # -- from outside

@@ -44,8 +44,14 @@ module Pipeloader
       @rested = @base.known if shared
     end
 
-    # What the job has assigned has never been.
-    def put_back_rest = (@state.install(@rest) unless at_rest?)
+    # Yields, and puts back what is seen now: what is assigned inside has never been.
+    def keeping
+      open = @state.seen unless at_rest?
+      yield
+    ensure
+      before = open || @rest
+      @state.install(before) unless @state.at_rest?(before)
+    end
 
     # As #leave, in the middle of a job.
     def settle(fiber)

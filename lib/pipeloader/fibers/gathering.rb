@@ -138,24 +138,28 @@ module Pipeloader
 
     private
 
-    # Lets Tasks begin and go on until the block says so. This fiber begins the next one itself: that needs no other as long as
-    # none parks, and where none can begin, all others may be waiting just so.
+    # Lets Tasks begin and go on until the block says so. Where no fiber can begin, as all others may be waiting just so, this one
+    # begins the next Task itself.
     #
     # @param awaited [Array<Task>]
     def wait_until(fiber, awaited)
       idle, steps = 0, nil
       until over? || yield
         raise ThreadError, CYCLE if idle > PATIENCE
-        next call if help?(awaited)
+        next call if help?(fiber, awaited)
 
         @loader.pipeloader_sleep do
           idle = steps == (steps = fiber.steps) ? idle + 1 : 0
-          idle > PATIENCE || over? || yield || help?(awaited)
+          idle > PATIENCE || over? || yield || help?(fiber, awaited)
         end
       end
     end
 
-    def help?(awaited) = awaited.any? { |task| @waiting.include?(task) }
+    # Who waits for all begins them in any case, which takes no other fiber as long as none parks; but not where they would see
+    # what its block has changed.
+    def help?(fiber, awaited)
+      ((awaited.equal?(@waiting) && queues?) || fiber.parking.saturated?) && awaited.any? { |task| @waiting.include?(task) }
+    end
 
     def add(tasks)
       @tasks.concat(tasks)

@@ -170,12 +170,11 @@ module Pipeloader
     def await_turn_of(error) = @run.await_turn_of(error, self)
 
     # Yields, to do a Task. What that assigns ends with it.
-    def for_task(task)
+    def for_task(task, &block)
       outer, @task, @gathering, @subject = [@task, @gathering, @subject], task, nil, task.subject
-      yield
+      @state.keeping(&block)
     ensure
       @task, @gathering, @subject = outer
-      @state.put_back_rest
     end
 
     # @return [HostState, nil] that it takes along when it parks
