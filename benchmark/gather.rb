@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A list of posts as JSON, three levels deep, outside of GraphQL, by several serializers: a serial loop over naive code, ActiveRecord's
-# `includes` by hand, the gems goldiloader and ar_lazy_preload, and Pipeloader.map over the naive code. Each in a
+# A list of posts as JSON, three levels deep, outside of GraphQL, by several serializers: a serial loop over naive code,
+# ActiveRecord's `includes` by hand, the gems goldiloader and ar_lazy_preload, and Pipeloader.map over the naive code. Each in a
 # process of its own: what these gems patch would be in the others' way. What comes must be the same; round trips are counted.
 #
 #   BUNDLE_GEMFILE=benchmark/Gemfile bundle exec ruby benchmark/gather.rb [posts] [rtt in ms …]        # 50 0 1 5
@@ -76,7 +76,8 @@ SERIALIZERS = {
     end.attributes!
   end,
   "AMS" => lambda do |post|
-    ActiveModelSerializers::SerializableResource.new(post, serializer: PostSerializer, adapter: :attributes, include: "**").as_json
+    options = { serializer: PostSerializer, adapter: :attributes, include: "**" }
+    ActiveModelSerializers::SerializableResource.new(post, **options).as_json
   end
 }.freeze
 

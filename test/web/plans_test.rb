@@ -31,7 +31,7 @@ class PlansTest < PipeloaderTest
       told = plan(it)
       assert_equal [:plan], told.keys, told.inspect
       assert_match(/\(cost=\d/, told[:plan], it[:text])
-      refute_match(/One-Time Filter: false/, told[:plan]) # as with a bind of NULL
+      refute_match(/One-Time Filter: false/, told[:plan], it[:text]) unless it[:text].include?(" IS NULL") # as with a bind of NULL
     end
     assert_match(/\$1/, all.map { |it| plan(it)[:plan] }.join) if all.any? { |it| it[:text].include?("$1") }
   end
