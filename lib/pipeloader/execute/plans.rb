@@ -24,7 +24,7 @@ module Pipeloader
       @operation = operation
       # {place => {type => {model => Selection}}}; several types where a place is in a fragment on an interface
       @selections = {}
-      @preloads = {}.compare_by_identity # {reflection => Preload; nil where there is none}
+      @preloads = Preloads.new(operation)
       @associations = {} # {[type, field, model] => reflection; nil where the field gives no association}
     end
 
@@ -119,10 +119,7 @@ module Pipeloader
     end
 
     # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
-    def preload(reflection)
-      known = @preloads.key?(reflection) && (@preloads[reflection].nil? || @preloads[reflection].current?)
-      known ? @preloads[reflection] : @preloads[reflection] = Analyzer.new(@operation).preload(reflection)
-    end
+    def preload(reflection) = @preloads.of(reflection)
 
     # As #load_ahead for the association that +field+ gives, if it gives one record.
     #

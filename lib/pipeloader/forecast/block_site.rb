@@ -33,7 +33,7 @@ module Pipeloader
     alias inspect to_s
 
     def initialize
-      @preloads = {}.compare_by_identity
+      @preloads = Preloads.new
       @bytes = 0
     end
 
@@ -48,11 +48,6 @@ module Pipeloader
     end
 
     # @return [Preload, nil] as Plans'
-    def preload(reflection)
-      known = @preloads[reflection]
-      return known if known&.current? || (known.nil? && @preloads.key?(reflection))
-
-      @preloads[reflection] = Analyzer.new(nil).preload(reflection)
-    end
+    def preload(reflection) = @preloads.of(reflection)
   end
 end
