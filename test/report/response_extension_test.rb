@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../support/test_helper"
+require_relative "../support/rails_constant"
 
 # `extensions.pipeloader`, when a header asks for it.
 class ResponseExtensionTest < PipeloaderTest
+  include RailsConstant
+
   QUERY = "query Posts { posts { title author { name } authorName } }"
 
   def schema(**options, &body) = Schemas.make(mutation: nil, pipeloader: { extensions: true, rest: false, **options }, &body).last
@@ -57,18 +60,9 @@ class ResponseExtensionTest < PipeloaderTest
 
   def test_where_one_develops
     schema = schema(extensions: nil)
-    seen = %w[development test production].map { |name| in_rails(name) { request(schema).key?("extensions") } }
+    seen = %w[development test production].map { |name| with_rails(name) { request(schema).key?("extensions") } }
     assert_equal [true, false, false, false], [*seen, request(schema).key?("extensions")]
-    refute in_rails("development") { request(schema(extensions: false)).key?("extensions") }
-  end
-
-  def in_rails(name)
-    outer = Object.send(:remove_const, :Rails) if Object.const_defined?(:Rails)
-    Object.const_set(:Rails, Module.new { define_singleton_method(:env) { name } })
-    yield
-  ensure
-    Object.send(:remove_const, :Rails)
-    Object.const_set(:Rails, outer) if outer
+    refute with_rails("development") { request(schema(extensions: false)).key?("extensions") }
   end
 
   def root(&body)

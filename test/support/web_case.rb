@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require "minitest/mock"
+require_relative "rails_constant"
 require_relative "web"
 
 # The page and its JSON, by calls as Rack makes them.
 module WebCase
+  include RailsConstant
+
   QUERY = "query Posts { posts { title author { name } authorName } }"
 
   def setup
@@ -35,19 +38,6 @@ module WebCase
   def details(operation = operations.first) = json("/operations/#{operation[:id]}.json")
   def piped = Schemas.pair.last
   def recorder = Pipeloader::Web.instance_variable_get(:@recorder)
-
-  def with_rails(env, &) = with_constant(Module.new { define_singleton_method(:env) { env } }, &)
-
-  # @param rails [Module] what Rails is meanwhile
-  def with_constant(rails)
-    outer = Object.const_get(:Rails) if Object.const_defined?(:Rails)
-    Object.send(:remove_const, :Rails) if outer
-    Object.const_set(:Rails, rails)
-    yield
-  ensure
-    Object.send(:remove_const, :Rails)
-    Object.const_set(:Rails, outer) if outer
-  end
 
   # A schema whose reads are those of the block, which gets the argument `title`.
   def schema_of(&body)

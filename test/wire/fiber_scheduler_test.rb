@@ -19,6 +19,16 @@ class FiberSchedulerTest < WireCase
     super
   end
 
+  # @yieldparam number [Integer] of each of eight requests of a pool of two connections
+  # @return [Array] what the block has returned for each
+  def of_a_small_pool
+    connect_gated(pool: 2, checkout_timeout: 20)
+    release
+    outcomes = Array.new(8)
+    FiberScheduler.run { 8.times { |number| Fiber.schedule { outcomes[number] = yield number } } }
+    outcomes
+  end
+
   { "a_level" => 3, "a_lone_read" => 1 }.each do |name, fields|
     define_method(:"test_others_go_on_while_#{name}_waits") do
       side(:lock).exec("SELECT pg_advisory_lock(71)")
@@ -43,13 +53,8 @@ class FiberSchedulerTest < WireCase
   end
 
   def test_maps_of_a_small_pool
-    connect_gated(pool: 2, checkout_timeout: 20)
-    release
-    outcomes = Array.new(8)
-    FiberScheduler.run do
-      8.times do |number|
-        Fiber.schedule { outcomes[number] = Pipeloader.map([1, 2, 3]) { |index| Array.new(3) { |level| select("'#{number} #{index} #{level}' FROM pg_sleep(0.001)") } } }
-      end
+    outcomes = of_a_small_pool do |number|
+      Pipeloader.map([1, 2, 3]) { |index| Array.new(3) { |level| select("'#{number} #{index} #{level}' FROM pg_sleep(0.001)") } }
     end
     assert_equal(Array.new(8) { |number| [1, 2, 3].map { |index| Array.new(3) { |level| "#{number} #{index} #{level}" } } }, outcomes)
   end
@@ -94,15 +99,8 @@ class FiberSchedulerTest < WireCase
 
   # More of them than the pool has connections.
   def test_a_small_pool
-    connect_gated(pool: 2, checkout_timeout: 20)
-    release
-    outcomes = Array.new(8)
-    FiberScheduler.run do
-      8.times do |number|
-        Fiber.schedule do
-          outcomes[number] = resolve(true, 3) { |index| Array.new(3) { |level| select("'#{number} #{index} #{level}' FROM pg_sleep(0.001)") } }
-        end
-      end
+    outcomes = of_a_small_pool do |number|
+      resolve(true, 3) { |index| Array.new(3) { |level| select("'#{number} #{index} #{level}' FROM pg_sleep(0.001)") } }
     end
     assert_equal(Array.new(8) { |number| Array.new(3) { |index| Array.new(3) { |level| "#{number} #{index} #{level}" } } }, outcomes)
   end
