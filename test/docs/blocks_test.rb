@@ -47,7 +47,7 @@ class BlocksTest < PipeloaderTest
   end
 
   def setup
-    @settings = { defaults: Pipeloader.defaults, enabled: Pipeloader.enabled, log: Pipeloader.log, field_exact: Pipeloader.field_exact }
+    @settings = %i[defaults enabled log collections field_exact].to_h { |name| [name, Pipeloader.public_send(name)] }
   end
 
   def teardown
