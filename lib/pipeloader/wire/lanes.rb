@@ -41,15 +41,18 @@ module Pipeloader
       @declared = Regexp.union(declared) if declared.any?
     end
 
-    # Sends them, and at the same time what of them goes by lanes.
+    # Sends them, and at the same time what of them goes by lanes. Interrupts come in while it waits, and at no other time:
+    # no lane is left out of its pool.
     #
     #: (Array[Burst]) -> void
     def run(bursts)
       lanes = []
-      bursts.each { |burst| spread(burst, lanes) }
-      Burst.run(bursts + lanes.select(&:pending?))
-    ensure
-      Thread.pipeloader_host_handle_interrupt(Object => :never) { give_back(lanes) }
+      Thread.pipeloader_host_handle_interrupt(CancelRequest::WHILE_WAITING) do
+        bursts.each { |burst| spread(burst, lanes) }
+        Burst.run(bursts + lanes.select(&:pending?))
+      ensure
+        Thread.pipeloader_host_handle_interrupt(CancelRequest::UNINTERRUPTED) { give_back(lanes) }
+      end
     end
 
     private
