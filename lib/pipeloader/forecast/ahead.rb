@@ -21,16 +21,18 @@ module Pipeloader
         return if preload.nil? || Transactions.around?(preload)
 
         readers = preload.readers(records, fiber.job)
-        return if readers.empty? || (asked = asked(forecast.reflection, readers.first.record, fiber)).nil?
+        return if readers.empty?
 
-        new(forecast, preload, readers, asked, arrival)
+        pool = preload.model.connection_pool
+        asked = asked(forecast.reflection, readers.first.record, fiber, pool)
+        new(forecast, preload, readers, asked, pool, arrival) if asked
       end
 
       private
 
       # A scope may raise, when it is asked outside of the block that its resolver calls it in.
-      def asked(reflection, record, fiber)
-        ask = -> { reflection.association_class.new(record, reflection).pipeloader_read(fiber) }
+      def asked(reflection, record, fiber, pool)
+        ask = -> { reflection.association_class.new(record, reflection).pipeloader_read(fiber, pool) }
         begin
           ask.call
         rescue StandardError => e
@@ -39,13 +41,14 @@ module Pipeloader
       end
     end
 
-    # @param asked [Array(AssociationRead, ActiveRecord::ConnectionAdapters::ConnectionPool)] what ActiveRecord would ask now, and
-    #   of which database
-    def initialize(forecast, preload, readers, asked, arrival)
+    # @param asked [AssociationRead] what ActiveRecord would ask now
+    # @param pool [ActiveRecord::ConnectionAdapters::ConnectionPool] of which database
+    def initialize(forecast, preload, readers, asked, pool, arrival)
       @forecast = forecast
       @preload = preload
       @readers = readers
       @asked = asked
+      @pool = pool
       @link = arrival.link_to(forecast)
       @growth = Growth.new(@link, nil) if @link&.links&.any?
       @follower = brought_by(arrival.follower(@link))
@@ -78,11 +81,12 @@ module Pipeloader
     def arrival = Arrival.new(@forecast, @read.flat_map(&:records), @link, @follower ? @follower.below : @growth&.followers)
 
     # See AssociationRead.
-    def dynamic? = @asked.first.dynamic?
+    def dynamic? = @asked.dynamic?
 
     # True if what has been read for +reader+ is what +association+ would read now.
     def answers?(association, reader, fiber)
-      @preload.lookup.owners_key.of(association.owner) == reader.key && association.pipeloader_read(fiber) == @asked
+      @preload.model.connection_pool.equal?(@pool) && @asked.equal?(association.pipeloader_read(fiber, @pool)) &&
+        @preload.lookup.owners_key.of(association.owner) == reader.key
     end
 
     private

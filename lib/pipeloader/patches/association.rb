@@ -46,14 +46,11 @@ module Pipeloader
         records.each { |record| dynamic ? pipeloader_take_over(record) : pipeloader_take(record) }
       end
 
-      # @return [Array(AssociationRead, ConnectionPool), nil] what it would read by its owner's keys, and where; nil where more
-      #   than these decides what is asked for
-      def pipeloader_read(fiber)
-        pool = klass.connection_pool
+      # @return [AssociationRead, nil] what it would read by its owner's keys; nil where more than these decides that
+      def pipeloader_read(fiber, pool)
         query = AssociationQuery.of(klass, reflection)
-        read = query.known_read_for(self) ||
-               fiber.response.holding(pool, fiber) { |connection| query.read_for(self, connection, nil) }
-        [read, pool] if read
+        query.known_read_for(self) ||
+          fiber.response.holding(pool, fiber) { |connection| query.read_for(self, connection, nil) }
       end
 
       def scope

@@ -2,8 +2,8 @@
 
 module Pipeloader
   # What one association asks for, whole rows or a Projection's columns, and what that depends on besides the owner's keys:
-  # scopes. A block like `-> { order(:id) }` is run for each read, as ActiveRecord does, since it may say something else each
-  # time; what it says is the key that an AssociationRead is found by.
+  # scopes. A block is run for each read, as ActiveRecord does, since it may say something else each time (unless it is a
+  # FixedScope); what it says is the key that an AssociationRead is found by.
   #
   # Limits: scopes that take the owner, or have other clauses than AssociationRead knows; associations through scoped ones;
   # `scoping` blocks; `disable_joins`; adapters without prepared statements.
@@ -43,7 +43,15 @@ module Pipeloader
 
     # {reflection => AssociationQuery} of a class
     Known = Struct.new(:built, :queries)
-    private_constant :Known
+
+    # What scopes say, if they are fixed ones, as long as a class has these columns and default scopes.
+    Said = Struct.new(:columns, :defaults, :scopes) do
+      def of?(klass) = columns.equal?(klass.columns_hash) && defaults.equal?(klass.default_scopes)
+    end
+
+    # The read that was asked for last.
+    Latest = Struct.new(:projection, :scopes, :read)
+    private_constant :Known, :Said, :Latest
 
     def initialize(klass, reflection)
       @klass = klass
@@ -79,13 +87,25 @@ module Pipeloader
     private
 
     # True if no block says more than the owner's keys do.
-    def asks? = @readable && !@klass.current_scope && !@klass.global_current_scope
+    def asks?
+      return false unless @readable
+
+      # What ActiveRecord asks of the class makes Arrays.
+      scopes = ActiveRecord::Scoping::ScopeRegistry.instance
+      !scopes.current_scope(@klass) && !scopes.global_current_scope(@klass)
+    end
 
     # @yieldparam [Hash] of the projection's reads, which has none for these scopes
     def known(projection, scopes)
+      latest = @latest
+      return latest.read if latest && latest.scopes.equal?(scopes) && latest.projection.equal?(projection)
+
       reads = @reads[projection] ||= {}
       kept = reads[scopes.hash]
-      kept && kept.first == scopes ? kept.last : yield(reads)
+      return yield(reads) unless kept && kept.first == scopes
+
+      @latest = Latest.new(projection, scopes, kept.last)
+      kept.last
     end
 
     def depends_on_keys?
@@ -112,8 +132,28 @@ module Pipeloader
       scoped = default_scopes?(@klass)
       return unless scoped || @reflection.scope || (@single && @reflection.active_record.default_scopes.any?)
 
-      [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope),
-       @klass.columns_hash.object_id]
+      said = @said
+      return said.scopes if said&.of?(@klass) && !(scoped && ignoring?)
+
+      scopes = [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope),
+                @klass.columns_hash.object_id]
+      @said = Said.new(@klass.columns_hash, @klass.default_scopes, scopes) if fixed? && !(scoped && ignoring?)
+      scopes
+    end
+
+    # True while ActiveRecord asks a default scope of one of the class's family, which doesn't ask it of itself.
+    def ignoring? = ActiveRecord::Scoping::ScopeRegistry.instance.ignore_default_scope(@klass.base_class)
+
+    def fixed?
+      defaults = @klass.default_scopes
+      return @fixed.last if @fixed && @fixed.first.equal?(defaults)
+
+      (@fixed = [defaults, fixed_scopes?(defaults)]).last
+    end
+
+    def fixed_scopes?(defaults)
+      !@klass.singleton_class.public_method_defined?(:default_scope) &&
+        [*defaults.map(&:scope), *@reflection.scope].all? { |scope| FixedScope.fixed?(@klass, scope) }
     end
 
     # As ActiveRecord's AssociationScope#eval_scope.
