@@ -24,7 +24,7 @@ module Pipeloader
     def map(values, &block)
       raise ArgumentError, "Pipeloader.map needs a block" unless block
 
-      Gathering.open(stops: true) { |gathering| gathering.each(values.to_a, &block) }.map(&:value)
+      Gathering.map(values.to_a, &block)
     end
 
     # Yields to ask for things of different kinds that are read together. Returns what the block returns, when all are done.

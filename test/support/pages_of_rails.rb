@@ -21,6 +21,12 @@ class RailsPageTest < AnswerTest
   # What there is of an answer.
   Page = Struct.new(:status, :headers, :body, :session)
 
+  # Of what earlier tests have rendered nothing is known.
+  def setup
+    super
+    Pipeloader::BlockSite.forget
+  end
+
   # A controller whose action is `index`.
   #
   # @param templates [Hash{String => String}] by name: { "pages/index.html.erb" => "…" }
@@ -50,7 +56,7 @@ class RailsPageTest < AnswerTest
     Page.new(status, headers.to_h.except("etag", "x-request-id", "x-runtime"), text, session.to_h)
   end
 
-  # The page is the same without Pipeloader, and takes so many round trips.
+  # The page is the same without Pipeloader, and takes so many round trips; nil for any number.
   #
   # @yieldreturn [Class] a controller; new for each of both
   # @return [Page]

@@ -39,6 +39,11 @@ module Pipeloader
         end
       end
 
+      # As Pipeloader.map, of +values+ as #each takes them.
+      def map(values, **told, &block)
+        Gathering.open(stops: true) { |gathering| gathering.each(values, **told, &block) }.map(&:value)
+      end
+
       # Not where a lock is held, or a transaction is the resolver's own.
       def possible?(fiber) = fiber.parks? && !fiber.response.in_new_transaction? && !Pipeloader.disabled?
 
@@ -98,10 +103,14 @@ module Pipeloader
       Task.new(self, work).tap { |task| add([task]) }
     end
 
+    # @param site [Proc, Array<String>] by which it is known what will be asked, if it isn't the block
+    # @param subjects [Array] of what that is asked, if it isn't +values+
     # @return [Array<Task>] one for each of +values+
-    def each(values, &work)
-      Gathering.foresight&.come_to_block(values, work) if values.any? && queues?
-      values.map { |value| Task.new(self, -> { work.call(value) }, value) }.tap { |tasks| add(tasks) }
+    def each(values, site: nil, subjects: values, &work)
+      Gathering.foresight&.come_to_block(subjects, site || work) if values.any? && queues?
+      tasks = values.zip(subjects).map { |value, subject| Task.new(self, -> { work.call(value) }, subject) }
+      add(tasks)
+      tasks
     end
 
     # Begins the next Task, on this fiber; called by the loader, which finds this in its queue.

@@ -23,8 +23,8 @@ module Pipeloader
       @start = take
     end
 
-    # As Pipeloader.map.
-    def map(values) = within { Pipeloader.map(values) { |value| within { yield value } } }
+    # As Gathering.map.
+    def map(values, **told) = within { Gathering.map(values, **told) { |value| within { yield value } } }
 
     # @return [Array] what code sees now
     def take = @variables.flat_map { |object, names| names.map { |name| GET.bind_call(object, name) } }

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Where a block of Pipeloader.map is written. What it asks of its records is known from earlier runs, as what resolvers ask is
-  # by the document's fields.
+  # Where a block of Pipeloader.map is written; or which template, or action, a collection is rendered by. What is asked of its
+  # records there is known from earlier runs, as what resolvers ask is by the document's fields.
   class BlockSite
     # How many are remembered, and how many bytes of places inside of one, as Forecasts counts them.
     MOST = 1_000
@@ -14,10 +14,10 @@ module Pipeloader
     @lock = Mutex.new
 
     class << self
-      # @param block [Proc]
-      # @return [BlockSite, nil] nil for one of C's, and for those of this gem's, which stand for many
-      def of(block)
-        location = block.source_location
+      # @param site [Proc, Array<String>] a block; or what tells templates and actions from others
+      # @return [BlockSite, nil] nil for a block of C's, and for those of this gem's, which stand for many
+      def of(site)
+        location = Proc === site ? site.source_location : site
         return if location.nil? || location.first.start_with?(OURS)
 
         @all[location] || @lock.synchronize { @all[location] ||= new }

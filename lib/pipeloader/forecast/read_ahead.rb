@@ -19,10 +19,12 @@ module Pipeloader
         of(fiber)&.come(values, query, [selections, node], fiber)
       end
 
-      # As above, of values that the +block+ of a Pipeloader.map is about to be called with.
-      def come_to_block(values, block)
+      # As above, of values that a block of a Gathering is about to be called with.
+      #
+      # @param site [Proc, Array<String>] as BlockSite.of
+      def come_to_block(values, site)
         fiber = ResolverFiber.current
-        of(fiber)&.come_to_block(values, block, fiber)
+        of(fiber)&.come_to_block(values, site, fiber)
       end
 
       # Code is about to be loaded again: blocks may be others.
@@ -74,8 +76,8 @@ module Pipeloader
     end
 
     # See ReadAhead.come_to_block. What a block inside another one's is told by has to do with the outermost one.
-    def come_to_block(values, block, fiber)
-      site = BlockSite.of(block) or return
+    def come_to_block(values, site, fiber)
+      site = BlockSite.of(site) or return
       come(values, @site ||= site, [site, values.first.class], fiber)
     end
 

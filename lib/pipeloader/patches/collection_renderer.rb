@@ -19,7 +19,9 @@ module Pipeloader
 
       def pipeloader_render_all(view, template, layout, collection)
         templates = {}
-        HostState.new(*pipeloader_hosts(view)).map(pipeloader_items(collection)) do |path, keys, locals|
+        items = pipeloader_items(collection)
+        told = { site: [template ? template.identifier : items.first.first], subjects: items.map { |_, (name), all| all[name] } }
+        HostState.new(*pipeloader_hosts(view)).map(items, **told) do |path, keys, locals|
           own = templates[path] ||= template || find_template(path, locals.keys + keys)
           pipeloader_around { pipeloader_render(view, own, layout, keys, locals) }
         end

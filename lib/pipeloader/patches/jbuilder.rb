@@ -27,8 +27,8 @@ module Pipeloader
       end
 
       # A list whose `map` reads together.
-      Together = Struct.new(:hosts, :list) do
-        def map(&block) = HostState.new(*hosts).map(list, &block)
+      Together = Struct.new(:hosts, :list, :site) do
+        def map(&block) = HostState.new(*hosts).map(list, site: site, &block)
       end
       private_constant :Together
 
@@ -39,11 +39,12 @@ module Pipeloader
       module Lists
         private
 
-        def _map_collection(collection)
+        def _map_collection(collection, &block)
           return super unless Collections.in?(@context)
 
           values = collection.map { |value| value }
-          values.size > 1 ? super(Together.new([[@context, Collections::VIEW], [self, Collections::JBUILDER]], values)) : super
+          hosts = [[@context, Collections::VIEW], [self, Collections::JBUILDER]]
+          values.size > 1 ? super(Together.new(hosts, values, block)) : super
         end
       end
     end

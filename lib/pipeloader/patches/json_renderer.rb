@@ -9,7 +9,7 @@ module Pipeloader
     #   ActiveModelSerializers has made of one.
     module JSONRenderer
       def _render_with_renderer_json(resource, options)
-        super(Collections.together?(self) ? JSONCollection.of(resource) : resource, options)
+        super(Collections.together?(self) ? JSONCollection.of(resource, self) : resource, options)
       end
     end
   end

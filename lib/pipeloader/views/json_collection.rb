@@ -9,11 +9,15 @@ module Pipeloader
     private_constant :SCALARS
 
     class << self
+      # @param controller [ActionController::Base] that renders it
       # @return [Object] in whose place JSON is to be made: +resource+ itself, unless it is a collection that says nothing else of
       #   its JSON than what its items say
-      def of(resource)
+      def of(resource, controller)
         values = plain?(resource) ? resource.to_a : []
-        values.size > 1 && SCALARS.none? { |it| it === values.first } ? new(values) : resource
+        return resource if values.size < 2 || SCALARS.any? { |it| it === values.first }
+
+        name = controller.class.name
+        new(values, ([name, controller.action_name.to_s] if name))
       end
 
       private
@@ -36,11 +40,13 @@ module Pipeloader
     end
 
     # @param values [Array]
-    def initialize(values)
+    # @param site [Array<String>, nil] as Gathering#each's
+    def initialize(values, site)
       @values = values
+      @site = site
     end
 
     # Array#as_json itself, for each.
-    def as_json(options = nil) = Pipeloader.map(@values) { |value| [value].as_json(options).first }
+    def as_json(options = nil) = Gathering.map(@values, site: @site) { |value| [value].as_json(options).first }
   end
 end
