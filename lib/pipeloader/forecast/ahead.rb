@@ -74,7 +74,7 @@ module Pipeloader
       return if outcome.error && !Foreseen.interrupted?(outcome.error) # whoever asks for it meets it
 
       @preload.fill(@readers, outcome.value)
-      @read = @readers
+      @read = @readers.each { |reader| reader.ahead = self }
     end
 
     # @return [Arrival] of the records that it has brought

@@ -53,7 +53,7 @@ module Pipeloader
       @forecasts = {}.compare_by_identity # {query => Forecasts; nil where nothing is read ahead, or learned}
       @observed = nil # {Forecasts => true}
       @observation = nil
-      @held = {}.compare_by_identity # {record => {reflection => [Ahead, Preload::Reader]}}
+      @held = {}.compare_by_identity # {reflection => {record => Preload::Reader}}
       @answers = {} # {[SQL, parameters] => [Inquiry::Item]}
       @begun = {}.compare_by_identity # {record => {Question => its answer's rows}}
       @line = Line.new
@@ -97,7 +97,7 @@ module Pipeloader
     end
 
     # True if the association of a +record+ has been read.
-    def holds?(record, reflection) = @held[record]&.key?(reflection) || false
+    def holds?(record, reflection) = @held[reflection]&.key?(record) || false
 
     # Yields for a +read+ to be answered.
     #
@@ -140,7 +140,7 @@ module Pipeloader
       @observation&.learn
       return unless @tally.any? && ActiveSupport::Notifications.notifier.listening?(EVENT)
 
-      unasked = @held.each_value.sum { |held| held.each_value.sum { |_, reader| reader.records.size } }
+      unasked = @held.each_value.sum { |readers| readers.each_value.sum { |reader| reader.records.size } }
       ActiveSupport::Notifications.instrument(EVENT, reads: @tally.to_h, unasked_records: unasked)
     end
 
@@ -219,16 +219,15 @@ module Pipeloader
 
     def hold(wave)
       wave.aheads.each do |ahead|
-        ahead.read.each do |reader|
-          (@held[reader.record] ||= {}.compare_by_identity)[ahead.forecast.reflection] = [ahead, reader]
-        end
+        held = @held[ahead.forecast.reflection] ||= {}.compare_by_identity
+        ahead.read.each { |reader| held[reader.record] = reader }
       end
       wave.items.each { |item| (@answers[[item.read.text, item.params]] ||= []) << item if item.rows }
     end
 
     def take(association, fiber)
-      ahead, reader = @held[association.owner]&.delete(association.reflection)
-      return unless ahead && hands_over?(fiber) && ahead.answers?(association, reader, fiber)
+      reader = @held[association.reflection]&.delete(association.owner)
+      return unless reader && hands_over?(fiber) && (ahead = reader.ahead).answers?(association, reader, fiber)
 
       @tally.asked(ahead.forecast)
       association.pipeloader_adopt(reader.records, ahead.dynamic?)

@@ -4,8 +4,8 @@ module Pipeloader
   # An association that many objects are asked for, of whose records something is opaque: they are read for all owners at once,
   # and made and gone on with as ever.
   class Preload
-    # A record that would read the association itself, and what is read for it.
-    Reader = Struct.new(:record, :name, :job, :key, :records) { include Flight::Planned }
+    # A record that would read the association itself, and what is read for it; by which Ahead, if anyone is to ask for that later.
+    Reader = Struct.new(:record, :name, :job, :key, :records, :ahead) { include Flight::Planned }
     NONE = [].freeze
     private_constant :Reader, :NONE
 

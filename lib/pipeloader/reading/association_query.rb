@@ -44,9 +44,11 @@ module Pipeloader
     # {reflection => AssociationQuery} of a class
     Known = Struct.new(:built, :queries)
 
-    # What scopes say, if they are fixed ones, as long as a class has these columns and default scopes.
-    Said = Struct.new(:columns, :defaults, :scopes) do
-      def of?(klass) = columns.equal?(klass.columns_hash) && defaults.equal?(klass.default_scopes)
+    # What scopes say, if they are fixed ones, or none, as long as the classes have these columns and default scopes.
+    Said = Struct.new(:columns, :defaults, :owners_defaults, :scoped, :scopes) do
+      def still?(klass, owners)
+        columns.equal?(klass.columns_hash) && defaults.equal?(klass.default_scopes) && owners_defaults.equal?(owners.default_scopes)
+      end
     end
 
     # The read that was asked for last.
@@ -129,16 +131,23 @@ module Pipeloader
 
     # @return [Array, nil] all that a relation would be built of; nil where ActiveRecord keeps one statement for all
     def scopes_of(association)
+      said = @said
+      return said.scopes if said&.still?(@klass, @reflection.active_record) && !(said.scoped && ignoring?)
+
       scoped = default_scopes?(@klass)
+      scopes = scopes_now(association, scoped)
+      @said = said(scoped, scopes) if fixed? && !(scoped && ignoring?)
+      scopes
+    end
+
+    def scopes_now(association, scoped)
       return unless scoped || @reflection.scope || (@single && @reflection.active_record.default_scopes.any?)
 
-      said = @said
-      return said.scopes if said&.of?(@klass) && !(scoped && ignoring?)
+      [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope), @klass.columns_hash.object_id]
+    end
 
-      scopes = [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope),
-                @klass.columns_hash.object_id]
-      @said = Said.new(@klass.columns_hash, @klass.default_scopes, scopes) if fixed? && !(scoped && ignoring?)
-      scopes
+    def said(scoped, scopes)
+      Said.new(@klass.columns_hash, @klass.default_scopes, @reflection.active_record.default_scopes, scoped, scopes)
     end
 
     # True while ActiveRecord asks a default scope of one of the class's family, which doesn't ask it of itself.
