@@ -4,7 +4,7 @@ module Pipeloader
   # An association that many objects are asked for, of whose records something is opaque: they are read for all owners at once,
   # and made and gone on with as ever.
   class Preload
-    # A record that would read the association itself, and what is read for it; by which Ahead, if anyone is to ask for that later.
+    # A record that would read the association itself, and what is read for it; by which Ahead, if that is for later.
     Reader = Struct.new(:record, :name, :job, :key, :records, :ahead) { include Flight::Planned }
     NONE = [].freeze
     private_constant :Reader, :NONE

@@ -45,9 +45,9 @@ module Pipeloader
     Known = Struct.new(:built, :queries)
 
     # What scopes say, if they are fixed ones, or none, as long as the classes have these columns and default scopes.
-    Said = Struct.new(:columns, :defaults, :owners_defaults, :scoped, :scopes) do
-      def still?(klass, owners)
-        columns.equal?(klass.columns_hash) && defaults.equal?(klass.default_scopes) && owners_defaults.equal?(owners.default_scopes)
+    Said = Struct.new(:columns, :defaults, :owners, :scoped, :scopes) do
+      def still?(klass, owner)
+        columns.equal?(klass.columns_hash) && defaults.equal?(klass.default_scopes) && owners.equal?(owner.default_scopes)
       end
     end
 
@@ -143,7 +143,8 @@ module Pipeloader
     def scopes_now(association, scoped)
       return unless scoped || @reflection.scope || (@single && @reflection.active_record.default_scopes.any?)
 
-      [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope), @klass.columns_hash.object_id]
+      [(@klass.scope_for_association.values if scoped), (own_scope(association) if @reflection.scope),
+       @klass.columns_hash.object_id]
     end
 
     def said(scoped, scopes)
