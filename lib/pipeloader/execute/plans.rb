@@ -56,9 +56,11 @@ module Pipeloader
     # @param value what a field's resolver has returned
     # @return [Array<Hash>, Hash, nil] as #grow
     def grow_things(value, type, selections, node, context)
+      return if ActiveRecord::Base === value
+
       type = TypeWrappers.nullable(type)
       things = type.list? ? value : [value]
-      return if ActiveRecord::Base === value || ReturnedValue.things(things, @operation.schema).nil?
+      return if ReturnedValue.things(things, @operation.schema).nil?
       return if FieldTrace.of(context.query)
 
       trees = write_things(things, TypeWrappers.item(type), selections, node, context)
@@ -81,7 +83,9 @@ module Pipeloader
     end
 
     # As #grow or #grow_things, whichever it is.
-    def grow_either(value, *place) = grow(value, *place) || grow_things(value, *place)
+    def grow_either(value, type, selections, node, context)
+      grow(value, type, selections, node, context) || grow_things(value, type, selections, node, context)
+    end
 
     # As #grow_either for each of +values+, which are one field's; their reads share a burst.
     def grow_all(values, *place)

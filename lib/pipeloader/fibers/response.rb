@@ -186,7 +186,8 @@ module Pipeloader
     # While a transaction is open that a resolver began, on whichever connection, its fiber must not let others go on:
     # what they read and write would be inside.
     def in_new_transaction?
-      @transactions.each { |adapter, depth| return true if adapter.open_transactions > depth } # any? makes Arrays
+      # `any?` makes Arrays, and so does what an adapter delegates.
+      @transactions.each { |adapter, depth| return true if adapter.transaction_manager.open_transactions > depth }
       false
     end
 

@@ -36,11 +36,12 @@ module Pipeloader
       @executions = members.product(KINDS).to_h { |model, kind| [[model, kind], execution(model, kind)] }
     end
 
-    # True if the models have the same, and the methods that these call.
+    # True if the models have the same, and the methods that these call. Asked of each record's model; `all?` of a Hash that is
+    # empty allocates.
     def current?
       @chains.all? { |model, found, made| model._find_callbacks.equal?(found) && model._initialize_callbacks.equal?(made) } &&
-        @methods.all? { |(model, name), method| method_of(model, name) == method } &&
-        @machines.all? { |model, columns| StateMachines.columns(model) == columns }
+        (@methods.empty? || @methods.all? { |(model, name), method| method_of(model, name) == method }) &&
+        (@machines.empty? || @machines.all? { |model, columns| StateMachines.columns(model) == columns })
     end
 
     # @return [String, nil] why a record may be another than its row says, or tell which columns were read; nil if it isn't
