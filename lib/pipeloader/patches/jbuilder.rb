@@ -43,7 +43,7 @@ module Pipeloader
           return super unless Collections.in?(@context)
 
           values = collection.map { |value| value }
-          values.size > 1 ? super(Together.new([[@context, Collections::VIEW], [self, Collections::JBUILDER]], values)) : super
+          values.size > 1 ? super(Together.new([*Collections.hosts(@context), [self, Collections::JBUILDER]], values)) : super
         end
       end
     end
