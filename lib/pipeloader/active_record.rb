@@ -179,7 +179,7 @@ Pipeloader::Switch.start(ENV.fetch("PIPELOADER", nil))
 
 # The engine, which knows of no GraphQL. In the order in which a read passes through.
 require "pipeloader/wire"
-require "pipeloader/code/provenance"
+%w[provenance common_steps bytecode block_code known_methods].each { |it| require "pipeloader/code/#{it}" }
 require "pipeloader/fibers"
 require "pipeloader/reading"
 require "pipeloader/report/log_subscriber"

@@ -31,6 +31,23 @@ class FixedScopeTest < PipeloaderTest
     has_many :lates, -> { order(:id) }, class_name: "FixedScopeTest::Late", foreign_key: :post_id
   end
 
+  # Its rows are those of whoever asks, as some gems for tenants have it.
+  class Tenant < ActiveRecord::Base
+    self.table_name = "comments"
+    def self.relation = super.where(score: FixedScopeTest.least..)
+    private_class_method :relation
+  end
+
+  class Chapter
+    has_many :tenants, -> { order(:id) }, class_name: "FixedScopeTest::Tenant", foreign_key: :post_id
+    has_many :leased, -> { order([:id].first) }, class_name: "FixedScopeTest::Tenant", foreign_key: :post_id
+  end
+
+  module Refined
+    refine(ActiveRecord::Relation) { def offset(*) = super(rand(9)) }
+  end
+  using Refined
+
   class << self
     attr_accessor :least
   end
@@ -39,7 +56,7 @@ class FixedScopeTest < PipeloaderTest
 
   def test_fixed
     [-> { order(:id) }, -> { order(id: :desc) }, -> { where(body: nil).where.not(score: [1, 2]) }, -> { where("score > ?", 3).limit(4) },
-     -> { where("score > 2").order("body", :id).offset(1) }, -> { self.where(comments: { body: "x" }).distinct },
+     -> { where("score > 2").order("body", :id) }, -> { self.where(comments: { body: "x" }).distinct },
      proc { where(score: 1..4) }, -> { reorder(:score) }, -> {}].each { |scope| assert fixed?(scope), told(scope) }
   end
 
@@ -61,6 +78,22 @@ class FixedScopeTest < PipeloaderTest
   def test_as_an_association_has_it
     assert fixed?(Page.reflect_on_association(:entries).scope)
     refute fixed?(Page.reflect_on_association(:told).scope)
+  end
+
+  # The code tells nothing of it.
+  def test_refined
+    refute fixed?(-> { offset(1) })
+  end
+
+  # Its `relation` is asked for each read, and so are those of a scope that isn't fixed.
+  def test_a_class_with_relations_of_its_own
+    [1, 4].each do |least|
+      FixedScopeTest.least = least
+      read = ->(chapter) { [chapter.tenants, chapter.leased].map { |it| it.map(&:id) } }
+      found = Chapter.order(:id).map(&read)
+      assert_equal found, Pipeloader.map(Chapter.order(:id), &read) # from the third time on it is foreseen
+      refute_empty found.flatten
+    end
   end
 
   # Whatever is around, or has come since.

@@ -2,6 +2,7 @@
 
 require_relative "../support/test_helper"
 require_relative "../support/rails_constant"
+require_relative "../support/fiber_scheduler"
 
 # `extensions.pipeloader`, when a header asks for it.
 class ResponseExtensionTest < PipeloaderTest
@@ -134,6 +135,21 @@ class ResponseExtensionTest < PipeloaderTest
     end
     assert_equal 1, Pipeloader::ExtensionHeader.new(app).call("HTTP_X_PIPELOADER" => "1")["extensions"]["pipeloader"]["reads"]
     assert_nil found["extensions"]
+  end
+
+  # Under a fiber scheduler other requests go on in the same thread.
+  def test_another_request_of_a_fiber_scheduler
+    schema = schema()
+    expected = figures(schema).slice("round_trips", "statements", "reads", "rows")
+    found = []
+    isolate_by(:fiber)
+    within = ->(&block) { Fiber.schedule { ActiveRecord::Base.connection_pool.with_connection(&block) } }
+    FiberScheduler.run do
+      within.call { found << figures(schema) }
+      3.times { within.call { request(schema, "{ posts { title author { posts { title } } } }", header: nil) } }
+    end
+    assert_equal [expected], (found.map { |it| it.slice(*expected.keys) })
+    assert_equal expected["reads"], found.first["levels"].sum { |it| it["reads"] }
   end
 
   def test_nobody_listens_afterwards

@@ -94,6 +94,16 @@ class CollectionsTest < RailsPageTest
                     "pages/_two.html.erb" => "<%= formats.inspect %><%= post.comments.count %>")
   end
 
+  # As helpers do that are older than `render formats:`.
+  def test_formats_for_the_length_of_a_block
+    with_format = "<% with = ->(name, &inside) { before, lookup_context.formats = lookup_context.formats, [name]; begin; inside.call; " \
+                  "ensure; lookup_context.formats = before; end } %>"
+    one = { "pages/_one.json.erb" => "{<%= post.author&.name %>}", "pages/_one.html.erb" => "<<%= post.author&.name %>>" }
+    assert_posts(2, POST => "#{with_format}<%= with.(:json) { post.comments.count.to_s + render('one', post: post) } if post.id > 2 %><%= formats.inspect %>", **one)
+    assert_posts(3, INDEX => "#{LIST[INDEX]}<%= formats.inspect %>",
+                    POST => "#{with_format}<%= render('one', post: post) %><%= with.(:json) { post.comments.count.to_s + render('one', post: post) + post.tags.count.to_s } %>", **one)
+  end
+
   def test_a_template_in_a_partial
     assert_posts(nil, POST => "<%= render template: 'pages/inner', layout: 'layouts/site', locals: { post: post } %>",
                       "pages/inner.html.erb" => "<p><%= post.author&.name %></p>", LAYOUT => "<main><%= yield %><%= yield :nothing %></main>")

@@ -145,6 +145,51 @@ class RevisionsTest < PipeloaderTest
     assert_match(/Errno::/, json("/operations.json")[:failure])
   end
 
+  def test_what_could_not_be_written_is_written_later
+    store = Store.new
+    revisions = Pipeloader::Revisions.new(Pipeloader::RevisionStore.of(store), "one")
+    revisions.executed("a", response(2, 3))
+    store.stub(:write, ->(*) { raise IOError, "gone" }) { assert_raises(IOError) { revisions.write } }
+    assert_nil revisions.change("a")
+    revisions.executed("a", response(2, 3))
+    revisions.write
+    assert_equal({ "executions" => 2, "round_trips" => 4, "statements" => 6 }, JSON.parse(store.all.values.first).dig("one", "operations", "a"))
+    most = Pipeloader::Revisions::MOST_OPERATIONS
+    store.stub(:write, ->(*) { raise IOError, "gone" }) do
+      3.times { |part| [most.times { |it| revisions.executed("#{part} #{it}", response(1, 1)) }, assert_raises(IOError) { revisions.write }] }
+    end
+    assert_operator revisions.instance_variable_get(:@more).size, :<=, most
+  end
+
+  # Requests don't wait for a process that writes, or was stopped while it did; who looks at the page does.
+  def test_another_process_writes
+    time = 0.0
+    revisions = Pipeloader::Revisions.new(Pipeloader::RevisionStore.of(@path), "one")
+    revisions.write
+    revisions.executed("a", response(2, 3))
+    File.open("#{@path}.lock") do |lock|
+      lock.flock(File::LOCK_EX)
+      time = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 60
+      Process.stub(:clock_gettime, ->(*) { time }) { Timeout.timeout(20) { revisions.write_if_due } }
+      assert_empty kept.dig("one", "operations")
+    end
+    revisions.write
+    assert_equal 1, kept.dig("one", "operations", "a", "executions")
+  end
+
+  # What threads of a new process count at first is one's and the same.
+  def test_first_of_several_threads
+    recorder = Pipeloader::Recorder.new
+    recorder.history = Pipeloader::RevisionStore.of(Store.new)
+    slow = lambda do
+      Thread.pass
+      sleep(0.01)
+      "one"
+    end
+    found = Pipeloader::Revision.stub(:current, slow) { Array.new(4) { Thread.new { recorder.send(:revisions) } }.map(&:value) }
+    assert_equal 1, found.uniq(&:__id__).size
+  end
+
   def test_bounds
     most = Pipeloader::Revisions::MOST_OPERATIONS
     8.times do |at|
@@ -160,7 +205,7 @@ class RevisionsTest < PipeloaderTest
     Process.stub(:clock_gettime, ->(*) { time }) do
       written = 0
       store = Object.new
-      store.define_singleton_method(:change) { |&block| block.call({}).tap { written += 1 } }
+      store.define_singleton_method(:change) { |_wait, &block| block.call({}).tap { written += 1 } }
       revisions = Pipeloader::Revisions.new(store, "one")
       counts = Array.new(30) { |at| [time = at.to_f, revisions.executed("a", response(1, 1)), revisions.write_if_due, written].last }
       assert_equal [0, 1, 2], counts.uniq

@@ -33,7 +33,7 @@ module Pipeloader
 
       def pipeloader_together?(view, collection) = collection.size > 1 && Collections.in?(view)
 
-      def pipeloader_hosts(view) = [[view, Collections::VIEW]]
+      def pipeloader_hosts(view) = Collections.hosts(view)
 
       def pipeloader_around = yield
 

@@ -43,7 +43,7 @@ module Pipeloader
           return super unless Collections.in?(@context)
 
           values = collection.map { |value| value }
-          hosts = [[@context, Collections::VIEW], [self, Collections::JBUILDER]]
+          hosts = [*Collections.hosts(@context), [self, Collections::JBUILDER]]
           values.size > 1 ? super(Together.new(hosts, values, block)) : super
         end
       end

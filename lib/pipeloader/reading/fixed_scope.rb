@@ -39,7 +39,7 @@ module Pipeloader
 
       def active_records?(klass, name)
         type = name == :not ? ActiveRecord::QueryMethods::WhereChain : klass.relation_delegate_class(ActiveRecord::Relation)
-        CLAUSES.include?(name) && Provenance.active_record_alone?(type.instance_method(name))
+        CLAUSES.include?(name) && !KnownMethods.refined?(name) && Provenance.active_record_alone?(type.instance_method(name))
       end
     end
   end

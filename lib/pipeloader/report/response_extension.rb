@@ -49,7 +49,7 @@ module Pipeloader
     end
 
     def initialize
-      @thread = Thread.current
+      @context = context
       @levels = {} # {position of its bursts => Level}
     end
 
@@ -64,8 +64,12 @@ module Pipeloader
 
     private
 
+    # The thread; under :fiber isolation the fiber that executes, as others go on in its thread while it waits (Falcon). See
+    # Response#context.
+    def context = ActiveSupport::IsolatedExecutionState.context
+
     def burst(_event, began, ended, _id, payload)
-      return unless Thread.current.equal?(@thread)
+      return unless context.equal?(@context)
 
       level = @levels[payload[:position]] ||= Level.new(0, 0, 0, began, ended)
       level.reads += payload[:reads].size

@@ -18,6 +18,8 @@ module Pipeloader
 
     # What ActionView::Base changes for the length of a template, or of `render formats:`.
     VIEW = %i[@output_buffer @virtual_path @current_template @view_renderer @lookup_context].freeze
+    # What helpers change in a LookupContext, by `formats=` say, and put back behind a block.
+    LOOKUP = %i[@details @details_key @digest_cache].freeze
     # What Jbuilder changes for the length of a block.
     JBUILDER = %i[@attributes @key_formatter @ignore_nil @deep_format_keys].freeze
 
@@ -37,6 +39,13 @@ module Pipeloader
       # As #together?, of what +view+ renders. What is streamed goes one after the other.
       def in?(view)
         ::ActionView::Base === view && view.view_flow.instance_of?(::ActionView::OutputFlow) && together?(view.controller)
+      end
+
+      # @return [Array] of +view+, as HostState's
+      def hosts(view)
+        lookup = view.lookup_context
+        lookup.digest_cache # with it there, whoever changes details makes a new Hash
+        [[view, VIEW], [lookup, LOOKUP]]
       end
     end
 

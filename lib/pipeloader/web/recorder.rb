@@ -39,14 +39,14 @@ module Pipeloader
 
     # @param store [RevisionStore, nil] where figures are kept beyond the process
     def history=(store)
-      @history = store
-      @revisions = nil
+      @history_lock.synchronize { @history, @revisions = store, nil }
     end
 
     alias inspect to_s
 
     def initialize
       @lock = Mutex.new
+      @history_lock = Mutex.new # taken with and without the other
       @binds = false
       @underway = 0 # executions that are shown
       forget
@@ -173,7 +173,11 @@ module Pipeloader
     # Which revision runs, is known for sure when the application has booted.
     #
     # @return [Revisions, nil] nil where nothing is kept beyond the process
-    def revisions = @history && (@revisions ||= Revision.current&.then { |name| Revisions.new(@history, name) })
+    def revisions
+      return @revisions if @revisions || @history.nil?
+
+      @history_lock.synchronize { @revisions ||= @history && Revision.current&.then { |name| Revisions.new(@history, name) } }
+    end
 
     # What other processes have written, before somebody looks.
     def look_back

@@ -28,9 +28,10 @@ module Pipeloader
 
     # Yields what is kept, to have it replaced by what the block returns.
     #
+    # @param wait [Boolean] whether for other processes that do so
     # @yieldparam kept [Hash]
-    # @return [Hash]
-    def change(&) = @store.is_a?(RevisionFile) ? @store.alone { replace(&) } : replace(&)
+    # @return [Hash, nil] nil where others do so, and aren't waited for
+    def change(wait = true, &) = @store.is_a?(RevisionFile) ? @store.alone(wait) { replace(&) } : replace(&)
 
     private
 
@@ -49,11 +50,11 @@ module Pipeloader
         @path = path
       end
 
-      def alone
+      # Yields where no other process does, or returns nil where it isn't to wait for that.
+      def alone(wait)
         FileUtils.mkdir_p(File.dirname(@path))
         File.open("#{@path}.lock", File::CREAT | File::RDWR) do |lock|
-          lock.flock(File::LOCK_EX)
-          yield
+          yield if lock.flock(wait ? File::LOCK_EX : File::LOCK_EX | File::LOCK_NB)
         end
       end
 

@@ -40,7 +40,8 @@ module Pipeloader
       note(key) { |it| merge(it, { "executions" => 1, "round_trips" => response.bursts, "statements" => response.statements }) }
     end
 
-    def write_if_due = (write if now >= @due)
+    # Doesn't wait for other processes.
+    def write_if_due = (write(wait: false) if now >= @due)
 
     # So many of its fields are compiled.
     def compiled(key, count, fields) = note(key) { |it| it.merge("compiled" => count, "fields" => fields) }
@@ -48,16 +49,19 @@ module Pipeloader
     # @return [Boolean] whether #compiled was told of it
     def compiled?(key) = @lock.synchronize { [@more, ours(@kept)].any? { |it| it.dig(key, "fields") } }
 
-    # Writes what is new, unless somebody else is about to.
-    def write
+    # Writes what is new, unless somebody else is about to. What can't be written is left for the next time.
+    #
+    # @param wait [Boolean] whether for other processes that write
+    def write(wait: true)
       return unless @turn.try_lock
 
       begin
         @due = now + EVERY
         more = @lock.synchronize { @more.tap { @more = {} } }
-        kept = @store.change { |all| added(all, more) }
-        @lock.synchronize { @kept = kept }
+        kept = @store.change(wait) { |all| added(all, more) }
+        @lock.synchronize { @kept = kept } if kept
       ensure
+        take_back(more) if more && !kept
         @turn.unlock
       end
     end
@@ -76,6 +80,12 @@ module Pipeloader
 
     def note(key)
       @lock.synchronize { @more[key] = yield(@more[key] || {}) if @more.key?(key) || @more.size < MOST_OPERATIONS }
+    end
+
+    def take_back(more)
+      @lock.synchronize do
+        @more = more.merge(@more) { |_, one, other| merge(one, other) }.first(MOST_OPERATIONS).to_h
+      end
     end
 
     # What is kept may be somebody's who wrote it differently: then it begins anew.
