@@ -27,6 +27,7 @@ class ReleaseCheck
     "README's example by the installed gem, SQLite" => -> { example("sqlite3") },
     "README's example by the installed gem, PostgreSQL" => -> { example("postgresql") },
     "signatures" => -> { quietly("bundle", "exec", "rake", "rbs") },
+    "signatures against an application" => -> { quietly("bundle", "exec", "rake", "steep") },
     "the house's rules" => -> { test("test/unit/house_test.rb") },
     "documentation site" => -> { quietly("bundle", "exec", "rake", "site") },
     "Ruby in README and docs" => -> { test("test/docs/blocks_test.rb") },

@@ -2,6 +2,7 @@
 
 # What bin/web-screenshots shows: a small application whose queries are executed again and again, and the page, on Puma.
 require "json"
+require "tmpdir"
 require_relative "private_cluster"
 require "pipeloader"
 require "pipeloader/web"
@@ -77,19 +78,19 @@ module WebApp
     "query Odd { posts { title } } # <script>document.title = 'broken'</script>" => 3
   }.freeze
 
+  # As the page keeps it: before the latest deploy, feeds took a round trip more.
+  HISTORY = {
+    "8c04d3e7a1f2" => {
+      "began" => 1_764_342_000.0,
+      "operations" => {
+        "BlogSchema Feed" => { "executions" => 912, "round_trips" => 4560, "statements" => 9302, "compiled" => 6, "fields" => 10 }
+      }
+    }
+  }.freeze
+
   class << self
     # @yieldparam address [String] of the page
-    def serve
-      prepare
-      executed = Thread.new { loop { execute(1) && sleep(0.5) } }
-      server = Puma::Server.new(method(:call), nil, min_threads: 2, max_threads: 4, log_writer: Puma::LogWriter.null)
-      port = server.add_tcp_listener("127.0.0.1", 0).addr[1]
-      server.run
-      yield "http://127.0.0.1:#{port}/pipeloader"
-    ensure
-      executed&.kill
-      server&.stop(true)
-    end
+    def serve(&) = Dir.mktmpdir { |folder| served(folder, &) }
 
     def call(env)
       mounted = env["PATH_INFO"].delete_prefix("/pipeloader")
@@ -100,13 +101,29 @@ module WebApp
 
     private
 
-    def prepare
+    def served(folder)
+      prepare("#{folder}/history.json")
+      executed = Thread.new { loop { execute(1) && sleep(0.5) } }
+      server = Puma::Server.new(method(:call), nil, min_threads: 2, max_threads: 4, log_writer: Puma::LogWriter.null)
+      port = server.add_tcp_listener("127.0.0.1", 0).addr[1]
+      server.run
+      yield "http://127.0.0.1:#{port}/pipeloader"
+    ensure
+      executed&.kill
+      server&.stop(true)
+    end
+
+    def prepare(history)
       ActiveRecord::Base.establish_connection(PrivateCluster.connection_hash)
       ActiveRecord::Migration.suppress_messages { create_tables }
       Author.insert_all!((1..12).map { |id| { name: "Author #{id}" } })
       Post.insert_all!((1..40).map { |id| { title: "a post on topic #{id}", author_id: (id % 12) + 1 } })
       Comment.insert_all!((1..300).map { |id| { body: "Comment #{id}", post_id: (id % 40) + 1, author_id: (id % 12) + 1 } })
       Pipeloader::Web.authorize = :host
+      Pipeloader::Web.explain = true
+      Pipeloader.revision = "b7719f05c2de"
+      File.write(history, JSON.generate(HISTORY))
+      Pipeloader::Web.history = history
       execute
     end
 
