@@ -70,6 +70,7 @@ module Pipeloader
         when_loaded(:action_view) do
           ::ActionView::CollectionRenderer.prepend(CollectionRenderer)
           OrderedActs.install_on(OrderedActs::VIEWS)
+          OrderedActs.install_on_classes(OrderedActs::SETTINGS)
           Patches.install_jbuilder
         end
         when_loaded(:action_controller) do

@@ -8,6 +8,13 @@ class CollectionsTest < RailsPageTest
     attribute :who
   end
 
+  # Has songs, of which a form tells.
+  class Album
+    include ActiveModel::Model
+    def songs = []
+    attr_writer :songs_attributes
+  end
+
   INDEX = "pages/index.html.erb"
   POST = "pages/_post.html.erb"
   LAYOUT = "layouts/site.html.erb"
@@ -146,6 +153,25 @@ class CollectionsTest < RailsPageTest
     assert_posts(nil, POST => "<%= post.comments.count if post.id.even? %><%= cycle('a', 'b', 'c') %><%= post.author&.name %><%= current_cycle %>" \
                               "<% reset_cycle if post.id == 5 %><%= cycle(1, 2, name: 'n') %>")
     assert_posts(2, POST => "<%= post.comments.count %><%= post.author&.name %><%= cycle('a', 'b', 'c') %>")
+  end
+
+  # A form that all partials are given counts its fields.
+  def test_fields_of_one_form
+    form =
+      "<%= form_with(model: CollectionsTest::Album.new, url: '/', scope: :album, authenticity_token: false) { |f| render partial: 'post', collection: @posts, locals: { f: f } } %>"
+    page = assert_posts(nil, INDEX => form, POST => "<%= post.comments.count if post.id.odd? %><%= f.fields_for(:songs, post) { |it| it.text_field(:title) } %>")
+    assert_includes page.body, "songs_attributes][11]"
+  end
+
+  # Form builders of gems change it for the length of a form.
+  def test_a_setting_of_the_process
+    before = ActionView::Base.field_error_proc
+    assert_posts(nil, POST => "<%= post.author&.name %><% before, ActionView::Base.field_error_proc = ActionView::Base.field_error_proc, ->(html, _) { html } %>" \
+                              "<%= post.comments.count %><%= ActionView::Base.field_error_proc.source_location.first.include?('_post') %>" \
+                              "<% ActionView::Base.field_error_proc = before %>")
+    assert_same before, ActionView::Base.field_error_proc
+  ensure
+    ActionView::Base.field_error_proc = before
   end
 
   def test_flash_session_cookies_headers
