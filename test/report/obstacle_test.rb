@@ -64,7 +64,7 @@ class ObstacleTest < PlanTest
     is :itself, String, /\A`itself` uses `object` itself: only what is asked of `object`/, "[object]"
     def itself = [object].to_s
 
-    is :constant, String, /\A`constant` asks the constant `Time`: a literal that is frozen/, "Time.current"
+    is :constant, String, /\A`constant` asks `Time` for something/, "Time.current"
     def constant
       now = Time.current
       "#{object.title} #{now}"
@@ -86,7 +86,7 @@ class ObstacleTest < PlanTest
     is :association, Integer, /\A`association` asks `comments.reload.size` of ObstacleTest::Text\z/, "comments.reload"
     def association = object.comments.reload.size
 
-    is :of_author, String, /\A`clock` asks the constant `Time`/, "def clock"
+    is :of_author, String, /\A`clock` asks `Time` for something/, "def clock"
     def of_author = object.author&.clock
 
     is :comments_shown, [Type], /\A`comments_shown` gives `select` a block/, "comments.select"
@@ -104,7 +104,7 @@ class ObstacleTest < PlanTest
     is :safe_block, [Type], /\A`safe_block` gives `select` a block/, "texts&.select"
     def safe_block = object.author&.texts&.select { |it| it.id }
 
-    is :headline, String, /\A`headline` asks the constant `SIZES`/, "def headline"
+    is :headline, String, /\A`headline` asks the constant `SIZES`: a literal that is frozen/, "def headline"
     is :heading, String, /\A`decorate` calls `then`/, "def decorate"
     is :signed, String, /\A`loud` gives `then` a block/, "def loud"
     field :plain, String

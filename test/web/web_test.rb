@@ -114,7 +114,7 @@ class WebTest < PipeloaderTest
     assert_equal({ "Query.posts" => "once", "Post.title" => "compiled", "Post.author" => "compiled", "User.name" => "compiled",
                    "Post.authorName" => "opaque" }, states([posts]))
     opaque = posts[:fields].find { |it| it[:key] == "authorName" }
-    assert_match(/asks the constant `User`/, [opaque[:reason], opaque[:obstacle]].join)
+    assert_match(/asks `User` for something/, [opaque[:reason], opaque[:obstacle]].join)
     assert_match(%r{\Atest/support/schemas\.rb:\d+\z}, opaque[:location])
   end
 

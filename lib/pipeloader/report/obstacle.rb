@@ -94,7 +94,7 @@ module Pipeloader
         in [[:block | :given, _, { mid: }] => step, *] then [of_block(mid), step]
         in [[_, { mid: }, Array] => step, *] then [of_block(mid), step]
         in [[:opt_getconstant_path, path] => step, *]
-          ["asks the constant `#{path.join("::").delete_prefix("::")}`: #{CONSTANT}", step]
+          [of_constant(path.join("::").delete_prefix("::")), step]
         in [[*] => step, *] then [of_step(step), step]
         in [Symbol, *behind] then words(behind)
         in [] then ["does something that isn't known"]
@@ -102,6 +102,12 @@ module Pipeloader
       end
 
       def of_block(name) = "gives `#{name}` a block: #{BLOCK}"
+
+      # By its name, as the code isn't run: Comment is a class, LIMIT a value.
+      def of_constant(name)
+        name.rpartition("::").last.match?(/[[:lower:]]/) ? of_reader(name) : "asks the constant `#{name}`: #{CONSTANT}"
+      end
+
       def of_reader(name) = "asks `#{name}` for something that isn't known"
 
       def of_step(step)
