@@ -2,7 +2,8 @@
 
 # A list of posts as JSON, three levels deep, outside of GraphQL, by several serializers: a serial loop over naive code,
 # ActiveRecord's `includes` by hand, the gems goldiloader and ar_lazy_preload, and Pipeloader.map over the naive code. Each in a
-# process of its own: what these gems patch would be in the others' way. What comes must be the same; round trips are counted.
+# process of its own: what these gems patch would be in the others' way. They take turns. What comes must be the same; round trips
+# are counted.
 #
 #   BUNDLE_GEMFILE=benchmark/Gemfile bundle exec ruby benchmark/gather.rb [posts] [rtt in ms …]        # 50 0 1 5
 
@@ -87,55 +88,80 @@ def lazily
   ArLazyPreload.config.auto_preload = true
 end
 
+SERIAL = "a serial loop"
 # {name => [what it needs, what makes JSON of all posts by a serializer]}
 CONTENDERS = {
-  "a serial loop" => [-> {}, ->(one) { Post.order(:id).map(&one) }],
+  SERIAL => [-> {}, ->(one) { Post.order(:id).map(&one) }],
   "includes" => [-> {}, ->(one) { Post.order(:id).includes(:author, comments: :author).map(&one) }],
   "goldiloader" => [-> { require "goldiloader" }, ->(one) { Post.order(:id).map(&one) }],
   "ar_lazy_preload" => [-> { lazily }, ->(one) { Post.order(:id).map(&one) }],
   "Pipeloader.map" => [-> { require "pipeloader" }, ->(one) { Pipeloader.map(Post.order(:id), &one) }]
 }.freeze
-RUNS = 20
+RUNS = 21
+SERIAL_RUNS = 3 # of what takes seconds
 
-def seconds
-  began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-  yield
-  Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+# One contender in a process of its own, which does its work whenever it is told to.
+class Station
+  def initialize(address, need, work)
+    @into, orders, @out, answers = *IO.pipe.reverse, *IO.pipe(binmode: true)
+    @pid = fork do
+      [@into, @out].each(&:close)
+      ActiveRecord::Base.establish_connection(address)
+      need.call
+      5.times { work.call }
+      Marshal.dump(timed(&work), answers) while orders.gets
+      exit!(0)
+    end
+    [orders, answers].each(&:close)
+  end
+
+  # @return [Array(Float, String)] seconds, and JSON
+  def run
+    @into.puts
+    Marshal.load(@out)
+  end
+
+  def stop
+    @into.close
+    Process.wait(@pid)
+  end
+
+  private
+
+  def timed
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    found = yield
+    [Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, JSON.generate(found)]
+  end
 end
 
-# @return [Array] what the block returns in a process of its own
-def apart(address)
-  reader, writer = IO.pipe(binmode: true)
-  pid = fork do
-    ActiveRecord::Base.establish_connection(address)
-    writer.write(Marshal.dump(yield))
-    writer.flush
-    exit!(0)
+def median(values) = values.sort[values.size / 2]
+
+# They take turns, so that all have the machine as it is: a ratio is of one turn's times.
+#
+# @return [Hash{String => Array(Float, Float, Integer)}] median of seconds, of the ratio to +includes+, and round trips
+def figures(stations, proxy)
+  answers = stations.transform_values { |station| station.run.last }
+  abort "The answers differ" unless answers.values.uniq.one?
+
+  trips = stations.transform_values { |station| proxy.count { station.run }[:round_trips] if proxy }
+  turns = Array.new(RUNS) do |turn|
+    stations.select { |name, _| turn < SERIAL_RUNS || name != SERIAL }.transform_values { |station| station.run.first }
   end
-  writer.close
-  Marshal.load(reader.read)
-ensure
-  Process.wait(pid) if pid
+  stations.to_h do |name, _|
+    times = turns.filter_map { |turn| [turn[name], turn["includes"]] if turn[name] }
+    [name, [median(times.map(&:first)), median(times.map { |own, other| own / other }), trips[name]]]
+  end
 end
 
 def compare(one, title, address, proxy)
-  found = CONTENDERS.to_h do |name, (need, work)|
-    trips = nil
-    run = lambda do
-      need.call
-      5.times { work.call(one) }
-      [JSON.generate(work.call(one)), Array.new(RUNS) { seconds { work.call(one) } }.sort[RUNS / 2]]
-    end
-    all = nil
-    trips = proxy.count { all = apart(address, &run) }[:round_trips] / (RUNS + 6.0) if proxy
-    [name, [*(all || apart(address, &run)), trips]]
+  stations = CONTENDERS.transform_values { |need, work| Station.new(address, need, -> { work.call(one) }) }
+  figures(stations, proxy).each do |name, (seconds, ratio, trips)|
+    trips &&= ", #{trips} round trips"
+    puts format("%-10s %-16s %7.1f ms, %5.2f of includes%s", title, name, seconds * 1000, ratio, trips)
   end
-  abort "The answers differ" unless found.each_value.map(&:first).uniq.one?
-
-  found.each do |name, (_, median, trips)|
-    puts format("%-10s %-16s %7.1f ms, %5.2f of includes%s", title, name, median * 1000, median / found["includes"][1],
-                trips && format(", %.1f round trips on average, with what connecting takes", trips))
-  end
+ensure
+  stations&.each_value(&:stop)
 end
 
 rtts = ARGV.size > 1 ? ARGV.drop(1).map(&:to_f) : [0.0, 1.0, 5.0]
