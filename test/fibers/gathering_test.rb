@@ -120,6 +120,18 @@ class GatheringTest < AnswerTest
     end
   end
 
+  def test_a_value_that_is_waited_for_elsewhere
+    error = Pipeloader.gather do |gathering|
+      count = gathering.async { Post.count }
+      found = Thread.new { assert_raises(ThreadError) { count.value } }.value
+      assert_equal Post.count, count.value
+      found
+    end
+    assert_match(/another thread/, error.message)
+    left = Pipeloader.gather { |gathering| gathering.async { Post.count } }
+    assert_equal Post.count, left.value
+  end
+
   def test_those_that_have_begun_are_ended
     ended, through = [], []
     assert_raises(KeyError) do

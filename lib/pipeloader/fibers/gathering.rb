@@ -18,7 +18,9 @@ module Pipeloader
     PATIENCE = 100
     CYCLE = "Tasks wait for one another, or for a lock that whoever waits for them holds"
     OVER = "the block of Pipeloader.gather is over: ask for all that it reads, and for its values, inside of it"
-    private_constant :PATIENCE, :CYCLE, :OVER
+    ELSEWHERE = "a Task that hasn't ended can't be waited for in another thread, or in a Fiber of your own: ask for its value " \
+                "where the block of Pipeloader.gather runs, and hand that on"
+    private_constant :PATIENCE, :CYCLE, :OVER, :ELSEWHERE
 
     class << self
       # Knows what blocks will ask of the values that they are called with: ReadAhead, with graphql-ruby; nil where nobody does.
@@ -130,7 +132,7 @@ module Pipeloader
       fiber = ResolverFiber.current
       wait_until(fiber, [task]) { task.ended? } if fiber && @loader
       fiber&.task&.go_on
-      raise ThreadError, OVER unless task.ended?
+      raise ThreadError, over? ? OVER : ELSEWHERE unless task.ended?
     end
 
     # True if nobody wants to know any more.
