@@ -15,8 +15,6 @@ class ObserversTest < AnswerTest
   QUERY = "{ posts { title author { name } comments { body } } }"
   READS = 22
 
-  def release = ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
-
   # Parked reads, and plans.
   def schemas = { plain: Schemas.parked.first, parked: Schemas.parked.last, compiled: Schemas.pair.last }
 

@@ -10,7 +10,7 @@ module Subprocess
   #
   # @return what it returns
   def in_process
-    release
+    ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
     ActiveRecord::Base.connection_handler.clear_all_connections!(:all)
     reader, writer = IO.pipe
     writer.binmode

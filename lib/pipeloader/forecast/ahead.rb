@@ -23,8 +23,8 @@ module Pipeloader
         readers = preload.readers(records, fiber.job)
         return if readers.empty?
 
-        pool = preload.model.connection_pool
-        asked = asked(forecast.reflection, readers.first.record, fiber, pool)
+        pool = KnownPool.new(preload.model)
+        asked = asked(forecast.reflection, readers.first.record, fiber, pool.pool)
         new(forecast, preload, readers, asked, pool, arrival) if asked
       end
 
@@ -42,7 +42,7 @@ module Pipeloader
     end
 
     # @param asked [AssociationRead] what ActiveRecord would ask now
-    # @param pool [ActiveRecord::ConnectionAdapters::ConnectionPool] of which database
+    # @param pool [KnownPool] of which database
     def initialize(forecast, preload, readers, asked, pool, arrival)
       @forecast = forecast
       @preload = preload
@@ -85,7 +85,7 @@ module Pipeloader
 
     # True if what has been read for +reader+ is what +association+ would read now.
     def answers?(association, reader, fiber)
-      @preload.model.connection_pool.equal?(@pool) && @asked.equal?(association.pipeloader_read(fiber, @pool)) &&
+      @pool.current? && @asked.equal?(association.pipeloader_read(fiber, @pool.pool)) &&
         @preload.lookup.owners_key.of(association.owner) == reader.key
     end
 

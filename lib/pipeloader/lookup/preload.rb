@@ -61,8 +61,9 @@ module Pipeloader
 
     # @return [Array<Reader>] those of +records+ that would each read it, with the keys as they are now
     def readers(records, job)
-      records.uniq(&:__id__).select { |record| unread?(record) }
-             .map { |record| Reader.new(record, name, job, @lookup.owners_key.of(record)) }
+      records.uniq(&:__id__).filter_map do |record|
+        Reader.new(record, name, job, @lookup.owners_key.of(record)) if unread?(record)
+      end
     end
 
     # @return [Array(Lookup, Array, Asker)] with the keys of +owners+
