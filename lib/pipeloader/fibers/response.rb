@@ -218,6 +218,9 @@ module Pipeloader
     # True if the records of an +association+ were read ahead, and nobody is loading it: nobody has to wait.
     def ahead_of?(association) = !@read_ahead.nil? && @read_ahead.waiting?(association)
 
+    # @return [Array<ActiveRecord::Base>, nil] what was read ahead; nil where ActiveRecord is to find it, or it is observed
+    def hand_over(association, fiber) = @read_ahead&.hand_over(association, fiber)
+
     # @yieldreturn [Array<ActiveRecord::Base>] as ActiveRecord finds them
     # @return [Array<ActiveRecord::Base>] the association's records
     def association(association, fiber, &) = @read_ahead ? @read_ahead.association(association, fiber, &) : yield

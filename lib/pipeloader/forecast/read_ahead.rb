@@ -84,6 +84,9 @@ module Pipeloader
     # See ReadAhead.awaits?.
     def awaits?(query) = !forecasts(query).nil?
 
+    # See Response#hand_over.
+    def hand_over(association, fiber) = (take(association, fiber) unless @observation)
+
     # See Response#association.
     def association(association, fiber, &block)
       return take(association, fiber) || yield unless @observation

@@ -17,7 +17,8 @@ module Pipeloader
 
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded || fiber.response.ahead_of?(self)
+        return super if fiber.nil? || @loaded
+        return pipeloader_take_ahead(fiber) ? @target : super if fiber.response.ahead_of?(self)
 
         Flight.over(self, fiber) { super }
       end
@@ -87,6 +88,18 @@ module Pipeloader
 
       private
 
+      # As load_target, with what has been read ahead. A :through association asks more of its owner before it reads.
+      #
+      # @return [Boolean] false where ActiveRecord is to find out by itself
+      def pipeloader_take_ahead(fiber)
+        return false if reflection.through_reflection? || violates_strict_loading?
+
+        records = fiber.response.hand_over(self, fiber) or return false
+        @target = pipeloader_target(records)
+        loaded!
+        true
+      end
+
       def pipeloader_target(records) = records.first
 
       # @param projection [Projection, nil] of the rows; nil for whole ones
@@ -125,6 +138,7 @@ module Pipeloader
         def pipeloader_set_strict_loading(record) = set_strict_loading(record)
       else
         def pipeloader_set_strict_loading(record)
+          owner = @owner
           if owner.strict_loading_n_plus_one_only? && reflection.macro == :has_many
             record.strict_loading!
           elsif record.strict_loading? || owner.strict_loading_mode != record.strict_loading_mode
@@ -158,7 +172,8 @@ module Pipeloader
 
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded || fiber.response.ahead_of?(self)
+        return super if fiber.nil? || @loaded
+        return pipeloader_take_ahead(fiber) ? @target : super if fiber.response.ahead_of?(self)
 
         Flight.over(self, fiber) { super }
       end
