@@ -109,7 +109,7 @@ class Station
       ActiveRecord::Base.establish_connection(address)
       need.call
       5.times { work.call }
-      Marshal.dump(timed(&work), answers) while orders.gets
+      Marshal.dump(timed(&work), answers) while orders.gets == "run\n"
       exit!(0)
     end
     [orders, answers].each(&:close)
@@ -117,12 +117,13 @@ class Station
 
   # @return [Array(Float, String)] seconds, and JSON
   def run
-    @into.puts
+    @into.puts("run")
     Marshal.load(@out)
   end
 
+  # Not by closing the pipe: those that were forked later have it, too.
   def stop
-    @into.close
+    @into.puts("stop")
     Process.wait(@pid)
   end
 
