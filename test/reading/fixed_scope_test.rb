@@ -29,11 +29,6 @@ class FixedScopeTest < PipeloaderTest
     self.table_name = "comments"
   end
 
-  class Chapter < ActiveRecord::Base
-    self.table_name = "posts"
-    has_many :lates, -> { order(:id) }, class_name: "FixedScopeTest::Late", foreign_key: :post_id
-  end
-
   # Its rows are those of whoever asks, as some gems for tenants have it.
   class Tenant < ActiveRecord::Base
     self.table_name = "comments"
@@ -41,7 +36,9 @@ class FixedScopeTest < PipeloaderTest
     private_class_method :relation
   end
 
-  class Chapter
+  class Chapter < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :lates, -> { order(:id) }, class_name: "FixedScopeTest::Late", foreign_key: :post_id
     has_many :tenants, -> { order(:id) }, class_name: "FixedScopeTest::Tenant", foreign_key: :post_id
     has_many :leased, -> { order([:id].first) }, class_name: "FixedScopeTest::Tenant", foreign_key: :post_id
   end

@@ -18,11 +18,16 @@ module Pipeloader
 
     attr_reader :execution
 
+    # What ActiveSupport keeps for this thread or fiber.
+    #
+    #: () -> Hash[Symbol, untyped]
+    def self.execution = ActiveSupport::IsolatedExecutionState.context.active_support_execution_state ||= {}
+
     # The state that this thread sees.
     #
     #: (Array[ActiveRecord::ConnectionAdapters::QueryCache::Store]) -> DynamicState
     def self.current(query_caches)
-      execution = ActiveSupport::IsolatedExecutionState.context.active_support_execution_state ||= {}
+      execution = self.execution
       flags = query_caches.flat_map { |cache| [cache.enabled, cache.dirties] }
       new(query_caches, execution, Snapshot.new(execution, I18n.config.locale, flags))
     end
@@ -97,7 +102,7 @@ module Pipeloader
     #
     #: () -> Snapshot
     def seen
-      execution = ActiveSupport::IsolatedExecutionState.context.active_support_execution_state ||= {}
+      execution = DynamicState.execution
       Snapshot.new(execution, I18n.config.locale, @query_caches.flat_map { |cache| [cache.enabled, cache.dirties] })
     end
 

@@ -52,7 +52,7 @@ module Pipeloader
       end
     end
 
-    # The read that was asked for last.
+    # The read that was asked for last by scopes that were said before: others are never the same Array.
     Latest = Struct.new(:projection, :scopes, :read)
     private_constant :Known, :Said, :Latest
 
@@ -107,7 +107,7 @@ module Pipeloader
       kept = reads[scopes.hash]
       return yield(reads) unless kept && kept.first == scopes
 
-      @latest = Latest.new(projection, scopes, kept.last)
+      @latest = Latest.new(projection, scopes, kept.last) if scopes.equal?(@said&.scopes)
       kept.last
     end
 

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # A model's connection pool, and what ActiveRecord has found it by: to see that it would find the same costs a fourth of asking
-  # it, which is done for each association that was read ahead.
+  # A model's connection pool, and what ActiveRecord has found it by. It is looked at for each association that was read ahead:
+  # to see that ActiveRecord would find the same takes less than half of the time that asking it does.
   #
   # Limit: a model with a `connection_pool` of its own, see AssociationQuery.
   class KnownPool
@@ -21,19 +21,16 @@ module Pipeloader
       @pool = model.connection_pool
       @name = model.connection_specification_name
       @default = ActiveRecord::Base.default_connection_handler
-      execution = KnownPool.execution
+      execution = DynamicState.execution
       @handler = execution[HANDLER]
       @roles = execution[ROLES]
       @last = @roles&.last
       @depth = @roles&.size
     end
 
-    # @return [Hash] what ActiveSupport keeps for this thread or fiber
-    def self.execution = ActiveSupport::IsolatedExecutionState.context.active_support_execution_state || {}
-
     # True if it is the model's still. One that another has taken the place of doesn't reconnect.
     def current?
-      execution = KnownPool.execution
+      execution = DynamicState.execution
       @pool.automatic_reconnect && execution[HANDLER].equal?(@handler) && roles?(execution[ROLES]) &&
         @model.connection_specification_name == @name && ActiveRecord::Base.default_connection_handler.equal?(@default)
     end
