@@ -15,6 +15,7 @@ require "alba"
 require "jbuilder"
 require "active_model_serializers"
 require_relative "../example/latency_proxy"
+require_relative "turns"
 
 ActiveModelSerializers.logger = Logger.new(nil)
 
@@ -97,13 +98,14 @@ CONTENDERS = {
   "ar_lazy_preload" => [-> { lazily }, ->(one) { Post.order(:id).map(&one) }],
   "Pipeloader.map" => [-> { require "pipeloader" }, ->(one) { Pipeloader.map(Post.order(:id), &one) }]
 }.freeze
-RUNS = 21
-SERIAL_RUNS = 3 # of what takes seconds
+BUDGET = 2 # seconds for the runs of each contender
+MOST = 21
 
 # One contender in a process of its own, which does its work whenever it is told to.
-class Station
+class ContenderProcess
   def initialize(address, need, work)
-    @into, orders, @out, answers = *IO.pipe.reverse, *IO.pipe(binmode: true)
+    orders, @into = IO.pipe
+    @out, answers = IO.pipe(binmode: true)
     @pid = fork do
       [@into, @out].each(&:close)
       ActiveRecord::Base.establish_connection(address)
@@ -138,31 +140,30 @@ end
 
 def median(values) = values.sort[values.size / 2]
 
-# They take turns, so that all have the machine as it is: a ratio is of one turn's times.
+# They take turns, so that all have the machine as it is: a ratio is of one round's times.
 #
 # @return [Hash{String => Array(Float, Float, Integer)}] median of seconds, of the ratio to +includes+, and round trips
-def figures(stations, proxy)
-  answers = stations.transform_values { |station| station.run.last }
-  abort "The answers differ" unless answers.values.uniq.one?
+def figures(contenders, proxy)
+  first = contenders.transform_values(&:run)
+  abort "The answers differ" unless first.each_value.map(&:last).uniq.one?
 
-  trips = stations.transform_values { |station| proxy.count { station.run }[:round_trips] if proxy }
-  turns = Array.new(RUNS) do |turn|
-    stations.select { |name, _| turn < SERIAL_RUNS || name != SERIAL }.transform_values { |station| station.run.first }
-  end
-  stations.to_h do |name, _|
-    times = turns.filter_map { |turn| [turn[name], turn["includes"]] if turn[name] }
+  trips = contenders.transform_values { |contender| proxy.count { contender.run }[:round_trips] if proxy }
+  rounds = Bench::Turns.new(first.transform_values(&:first), budget: BUDGET, least: 3, most: MOST)
+                       .map { |_, names| names.to_h { |name| [name, contenders.fetch(name).run.first] } }
+  contenders.to_h do |name, _|
+    times = rounds.filter_map { |round| round.values_at(name, "includes") if round.key?(name) && round.key?("includes") }
     [name, [median(times.map(&:first)), median(times.map { |own, other| own / other }), trips[name]]]
   end
 end
 
 def compare(one, title, address, proxy)
-  stations = CONTENDERS.transform_values { |need, work| Station.new(address, need, -> { work.call(one) }) }
-  figures(stations, proxy).each do |name, (seconds, ratio, trips)|
+  contenders = CONTENDERS.transform_values { |need, work| ContenderProcess.new(address, need, -> { work.call(one) }) }
+  figures(contenders, proxy).each do |name, (seconds, ratio, trips)|
     trips &&= ", #{trips} round trips"
     puts format("%-10s %-16s %7.1f ms, %5.2f of includes%s", title, name, seconds * 1000, ratio, trips)
   end
 ensure
-  stations&.each_value(&:stop)
+  contenders&.each_value(&:stop)
 end
 
 rtts = ARGV.size > 1 ? ARGV.drop(1).map(&:to_f) : [0.0, 1.0, 5.0]
