@@ -178,7 +178,7 @@ class PlanObserversTest < PlanChecklistCase
       field :secret, String, method: :body, only: :admin
       field :likes, Integer
     end
-    [nil, ({ dynamic: true } if defined?(GraphQL::Schema::Visibility))].uniq.each do |options|
+    [nil, ({ dynamic: true, preload: nil } if defined?(GraphQL::Schema::Visibility))].uniq.each do |options|
       schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { options ? use(GraphQL::Schema::Visibility, **options) : use(GraphQL::Schema::Warden) }
       %i[admin guest admin guest].each do |who|
         assert_parity("{ them { title likes } }", schemas, context: { who: who })

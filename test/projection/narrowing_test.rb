@@ -136,8 +136,9 @@ class NarrowingTest < ProjectionCase
   end
 
   # Types are asked for as they are, and not as somebody sees them.
+  # Without `preload:`, graphql 2.5.2 asks Rails.env, which isn't there where ActionView alone has defined Rails.
   def test_under_schema_visibility
-    pair = Library.make { use(GraphQL::Schema::Visibility, dynamic: true) }
+    pair = Library.make { use(GraphQL::Schema::Visibility, dynamic: true, preload: nil) }
     assert_reads({ "links" => %w[id target_type target_id], "writers" => %w[id bio], "works" => %w[id type title] },
                  "{ links { target { ... on Writer { bio } ... on Work { title } } } }", pair)
   end if defined?(GraphQL::Schema::Visibility)
