@@ -45,8 +45,10 @@ module Pipeloader
     end
 
     # Yields, and puts back what is seen now: what is assigned inside has never been.
-    def keeping
-      open = @state.seen unless at_rest?
+    #
+    # @param at_rest [Boolean] whether it is known to be
+    def keeping(at_rest)
+      open = @state.seen unless at_rest || at_rest?
       yield
     ensure
       before = open || @rest

@@ -116,8 +116,11 @@ module Pipeloader
     end
 
     # Begins the next Task, on this fiber; called by the loader, which finds this in its queue.
-    def call
+    #
+    # @param at_rest [Boolean] whether the fiber is known to be
+    def call(at_rest: false)
       task = @waiting.shift or return
+      task.at_rest = at_rest
       @loader.pipeloader_put_first(self) if @waiting.any?
       @loader.pipeloader_job(task, @parent, part: true).call
     end
@@ -157,20 +160,26 @@ module Pipeloader
       idle, steps = 0, nil
       until over? || yield
         raise ThreadError, CYCLE if idle > PATIENCE
+        next begin_in_a_row if begins?(awaited)
         next call if help?(fiber, awaited)
 
         @loader.pipeloader_sleep do
           idle = steps == (steps = fiber.steps) ? idle + 1 : 0
-          idle > PATIENCE || over? || yield || help?(fiber, awaited)
+          idle > PATIENCE || over? || yield || begins?(awaited) || help?(fiber, awaited)
         end
       end
     end
 
     # Who waits for all begins them in any case, which takes no other fiber as long as none parks; but not where they would see
     # what its block has changed.
-    def help?(fiber, awaited)
-      ((awaited.equal?(@waiting) && queues?) || fiber.parking.saturated?) && awaited.any? { |task| @waiting.include?(task) }
+    def begins?(awaited) = awaited.equal?(@waiting) && @waiting.any? && queues?
+
+    # Each leaves the state as it has found it, so that nobody has to look at it before the next one.
+    def begin_in_a_row
+      call(at_rest: true) while @waiting.any? && !over? && Gathering.possible?(@fiber)
     end
+
+    def help?(fiber, awaited) = fiber.parking.saturated? && awaited.any? { |task| @waiting.include?(task) }
 
     def add(tasks)
       @tasks.concat(tasks)

@@ -172,7 +172,7 @@ module Pipeloader
     # Yields, to do a Task. What that assigns ends with it.
     def for_task(task, &block)
       outer, @task, @gathering, @subject = [@task, @gathering, @subject], task, nil, task.subject
-      @state.keeping(&block)
+      @state.keeping(task.at_rest, &block)
     ensure
       @task, @gathering, @subject = outer
     end

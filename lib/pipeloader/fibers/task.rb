@@ -6,12 +6,15 @@ module Pipeloader
     # @return what the block is given; nil for nothing
     attr_reader :subject
 
+    # Whether the fiber is known to be at rest when it begins.
+    attr_accessor :at_rest
+
     # @param work [#call]
     def initialize(gathering, work, subject = nil)
       @gathering = gathering
       @work = work
       @subject = subject
-      @claimed = @canceled = false
+      @claimed = @canceled = @at_rest = false
     end
 
     alias inspect to_s
