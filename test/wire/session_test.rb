@@ -1,9 +1,33 @@
 # frozen_string_literal: true
 
+require "objspace"
 require_relative "connection_case"
 
 # What becomes of a response when the server forgets what we think it knows: names, tables, settings.
 class SessionTest < ConnectionCase
+  # Whatever an old object refers to is old to the garbage collector, too; and connections are old.
+  def test_it_refers_weakly_to_what_belongs_to_a_response
+    _, (response, bursts, kinds) = resolve(true, 2) do |index|
+      next shape(index) if index.zero?
+
+      session = Gated.with_connection(&:pipeloader_session)
+      gathering = session.instance_variable_get(:@gathering)
+      [session.response.class, gathering.map { |it| it.object.class },
+       [session, gathering].flat_map { |it| ObjectSpace.reachable_objects_from(it) }.map(&:class)]
+    end
+    assert_equal [Pipeloader::Response, [Pipeloader::Burst]], [response, bursts]
+    assert_empty kinds & [Pipeloader::Response, Pipeloader::Burst]
+  end
+
+  def test_weak_references
+    there = Array.new(100) { Object.new }
+    kept = there.map { |it| Pipeloader::WeakReference.new(it) }
+    gone = Thread.new { Array.new(100) { Pipeloader::WeakReference.new(Object.new) } }.value
+    3.times { GC.start }
+    assert_equal there, kept.map(&:object)
+    assert_operator gone.count { |it| it.object.nil? }, :>, 90 # a stack may still show some
+  end
+
   # -- what the server forgets -----------------------------------------------------------------------------------------
 
   # (ActiveRecord alone doesn't get over DEALLOCATE ALL: each read fails by 26000 from then on.)

@@ -25,7 +25,9 @@ module Pipeloader
       #
       #: () -> Response?
       def of_thread
-        Thread.current.thread_variable_get(ON_THREAD) unless ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
+        return if ActiveSupport::IsolatedExecutionState.isolation_level == :fiber
+
+        Thread.current.thread_variable_get(ON_THREAD)&.object
       end
 
       # @return [Array<GraphQL::Query>] that are about to be executed
@@ -139,7 +141,7 @@ module Pipeloader
       return yield unless surrounds?
 
       outer = Thread.current.thread_variable_get(ON_THREAD)
-      Thread.current.thread_variable_set(ON_THREAD, self)
+      Thread.current.thread_variable_set(ON_THREAD, WeakReference.new(self))
       begin
         yield
       ensure

@@ -16,7 +16,9 @@ module Pipeloader
     #: (ActiveRecord::ConnectionAdapters::PostgreSQLAdapter) -> void
     def initialize(adapter)
       @adapter = adapter
-      @gathering = [] # Bursts in the order of their levels; one that was interrupted still has reads to send
+      # [WeakReference] to Bursts in the order of their levels; one that was interrupted still has reads to send, and its fibers
+      # hold it.
+      @gathering = []
       @sending = @aside = false
       @response = nil
       reset
@@ -33,22 +35,25 @@ module Pipeloader
     ## Gathered bursts
 
     def gather(burst)
-      @gathering << burst unless @gathering.include?(burst)
+      @gathering << WeakReference.new(burst) unless @gathering.any? { |it| it.object.equal?(burst) }
     end
 
     # +burst+ is about to be sent.
-    def gathered(burst) = @gathering.delete(burst)
+    def gathered(burst) = @gathering.delete_if { |it| it.object.equal?(burst) }
 
     # +response+ has ended by an exception: its gathered reads are never sent.
     def abandon(response)
-      @response = nil if @response.equal?(response)
-      @gathering.reject! { |burst| burst.response.equal?(response) }
+      @response = nil if self.response.equal?(response)
+      @gathering.reject! { |it| (burst = it.object).nil? || burst.response.equal?(response) }
     end
 
     # The first burst that this thread gathers.
     #
     #: () -> Burst?
-    def gathered_here = (@gathering.find(&:gathered_here?) if gathering?)
+    def gathered_here
+      @gathering.each { |it| (burst = it.object)&.gathered_here? and return burst }
+      nil
+    end
 
     def gathering? = !@gathering.empty?
 
@@ -83,7 +88,14 @@ module Pipeloader
     end
 
     # The Response that uses the connection, if any.
-    attr_accessor :response
+    #
+    #: () -> Response?
+    def response = @response&.object
+
+    #: (Response) -> void
+    def response=(response)
+      @response = WeakReference.new(response)
+    end
 
     # In which a response reads; nil if none is open.
     #
