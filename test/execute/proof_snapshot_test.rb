@@ -290,12 +290,24 @@ class ProofSnapshotTest < FaultyAnswerTest
     assert_equal [true] * 6, found
   end
 
+  # Execution::Next has a dataloader without Pipeloader, too, whose fibers have connections of their own then.
   def test_isolated_fibers
+    return test_fibers_with_connections_of_their_own if Engine::NEXT
+
     isolate_by(:fiber)
-    @figures = figures
     execute(WRITTEN)
     assert_equal [4, []], [@times, @differences]
     wrong_titles { execute(WRITTEN) }
     assert_equal [true], found
+  end
+  def test_fibers_with_connections_of_their_own
+    sourced = Class.new(GraphQL::Dataloader::Source) { def fetch(ids) = ::Post.where(id: ids).pluck(:likes) }
+    root = query_type(ROOT) { define_method(:run) { dataloader.with(sourced).load(1).to_s } }
+    isolate_by(:fiber)
+    schema = Schemas.make(query: root, mutation: nil, pipeloader: { breaker: false }) { use(GraphQL::Dataloader) unless respond_to?(:pipeloader_options) }.last
+    execute("{ written run posts { title likes } }", schema)
+    assert_equal [8, []], [@times, @differences]
+    wrong_titles { execute("{ posts { title likes } run }", schema) }
+    assert_equal [false], found
   end
 end

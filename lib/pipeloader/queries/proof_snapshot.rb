@@ -7,14 +7,16 @@ module Pipeloader
   # Each pool has one ReadTransaction over all of them, on the connection that the thread has anyway. That needs no second
   # connection, and works wherever a transaction does: behind PgBouncer in transaction mode, on a hot standby.
   #
-  # Limits: what is read by other connections, of threads that a resolver starts, is read outside. So is SQLite.
+  # Limits: what is read by other connections is read outside: of threads that a resolver starts, and where fibers are isolated of
+  # an Enumerator's. So is SQLite.
   class ProofSnapshot
+    # Of a fiber, and those of its dataloader; and of whoever has the same connections, as an Enumerator's.
     KEY = :pipeloader_proof_snapshot
     private_constant :KEY
 
     class << self
-      # @return [ProofSnapshot, nil] in which is read by whoever has the same connections: a thread, or a fiber
-      def current = ActiveSupport::IsolatedExecutionState[KEY]
+      # @return [ProofSnapshot, nil] in which is to be read here
+      def current = Thread.current[KEY] || ActiveSupport::IsolatedExecutionState[KEY]
 
       # Yields to read in one. Doesn't where somebody else's transaction is open.
       #
@@ -40,6 +42,7 @@ module Pipeloader
     alias inspect to_s
 
     def initialize
+      @context = ActiveSupport::IsolatedExecutionState.context
       @leased_before = ProofSnapshot.pools
       @leases = []
       @transactions = {}.compare_by_identity # {pool => ReadTransaction}
@@ -49,7 +52,7 @@ module Pipeloader
     #
     # @return [Array(Boolean, Object)] as .around
     def read
-      ActiveSupport::IsolatedExecutionState[KEY] = self
+      Thread.current[KEY] = ActiveSupport::IsolatedExecutionState[KEY] = self
       returned = yield
       [whole?, returned]
     end
@@ -62,11 +65,13 @@ module Pipeloader
     end
 
     # True if something was read in it, and nothing was lost, or refused that isn't outside of it.
-    def whole? = @transactions.any? && @transactions.each_value.all?(&:whole?)
+    def whole? = !@elsewhere && @transactions.any? && @transactions.each_value.all?(&:whole?)
 
-    # @return [ReadTransaction, nil] that what is read there is to be in
+    # @return [ReadTransaction, nil] that what is read there is to be in; nil for a fiber that ActiveRecord gives connections of
+    #   its own
     def read_transaction(adapter)
-      self[adapter.pool].on(adapter) if ActiveRecord::ConnectionAdapters::ConnectionPool === adapter.pool
+      @elsewhere ||= !@context.equal?(ActiveSupport::IsolatedExecutionState.context)
+      self[adapter.pool].on(adapter) if !@elsewhere && ActiveRecord::ConnectionAdapters::ConnectionPool === adapter.pool
     end
 
     ## For a Response, as ReadTransactions
@@ -90,6 +95,7 @@ module Pipeloader
     end
 
     def roll_back
+      Thread.current[KEY] = nil
       ActiveSupport::IsolatedExecutionState.delete(KEY)
       @transactions.each_value(&:give_up)
     ensure
