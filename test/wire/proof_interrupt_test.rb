@@ -2,18 +2,22 @@
 
 require_relative "interrupt_test"
 require_relative "unstruck"
+require_relative "../support/differing_fields"
 
-# Strikes before any line of ours while an execution is proved, as one that differs each time: by three more in one snapshot. No
-# transaction stays open, no connection stays away from its pool, and the answer is what it was.
+# Strikes while an execution is proved that differs each time: by three more in one snapshot. No transaction stays open, no
+# connection stays away from its pool, and the answer is what it was.
 class ProofInterruptTest < InterruptTest
   include Unstruck::WithTransactions
+  include DifferingFields
+
+  # What begins, keeps and ends the snapshot. (All others: InterruptTest.)
+  PARTS = %w[queries/proof_snapshot execute/double_check execute/proof_sample wire/read_transaction wire/transaction_control
+             wire/session wire/connection_lease patches/postgresql_snapshot].map { |part| "#{LIB}/#{part}.rb" }.freeze
 
   def self.runnable_methods = super.grep(/at_every_step\z|at_every_step_is|timeout_around|while_waiting(?!_in_a_transaction)|_twice/)
 
   def setup
     super
-    @differences = []
-    Pipeloader.proof = { sample: 1.0, on_difference: ->(difference) { @differences << difference } }
     ActiveSupport::LogSubscriber.logger = Logger.new(nil)
   end
 
@@ -22,7 +26,6 @@ class ProofInterruptTest < InterruptTest
     Gated.connection_pool.connections.each { |it| assert_nil it.pipeloader_session.read_transaction }
     assert_nil Pipeloader::ProofSnapshot.current
   ensure
-    Pipeloader.proof = nil
     ActiveSupport::LogSubscriber.logger = nil
     super
   end
@@ -33,19 +36,8 @@ class ProofInterruptTest < InterruptTest
     assert_equal [true] * 2, @differences.map(&:snapshot)
   end
 
-
   private
 
-  def rounds(_default) = super(25)
-
-  # All fields differ.
-  def schema(_piped, fields)
-    (@@proved ||= {})[fields] ||= Class.new(super) do
-      use(Pipeloader, breaker: false)
-      query(Class.new(query) do
-        graphql_name "Query"
-        fields.times { |index| define_method(:"f#{index}") { super() && ::Pipeloader::ResolverFiber.current.nil?.to_s } }
-      end)
-    end
-  end
+  def ours?(event) = super && PARTS.include?(event.path)
+  def rounds(_default) = super(40)
 end
