@@ -178,6 +178,12 @@ class ProofSnapshotTest < FaultyAnswerTest
     end
   end
 
+  # Whatever was taken for it, is back.
+  def test_a_connection_of_its_own
+    wrong_titles { schema.execute(WRITTEN, context: { write: -> { write } }) }
+    assert_equal [[true], nil], [found, pool.active_connection?]
+  end
+
   # A caller's own stays the caller's.
   def test_a_connection_that_is_leased
     leased = ActiveRecord::Base.lease_connection
@@ -300,6 +306,7 @@ class ProofSnapshotTest < FaultyAnswerTest
     wrong_titles { execute(WRITTEN) }
     assert_equal [true], found
   end
+
   def test_fibers_with_connections_of_their_own
     sourced = Class.new(GraphQL::Dataloader::Source) { def fetch(ids) = ::Post.where(id: ids).pluck(:likes) }
     root = query_type(ROOT) { define_method(:run) { dataloader.with(sourced).load(1).to_s } }

@@ -6,8 +6,8 @@ module Pipeloader
   #
   # schema: its class. operation_name, document: the query's. path: ["data", "posts", 0, "title"], the first place, from the top,
   # where the answers differ; [] if one of the executions raised. plain, piped: what each has there, or its exception; nil without
-  # `values: true`. plain_sql, piped_sql: what each has sent, without binds. snapshot: true if both have read one snapshot, so that
-  # nothing that others have written lies between them
+  # `values: true`. plain_sql, piped_sql: what each has sent, without binds. snapshot: whether both have read one snapshot, so
+  # that nothing that others have written lies between them
   Difference = Struct.new(:schema, :operation_name, :document, :path, :plain, :piped, :plain_sql, :piped_sql,
                           :snapshot, keyword_init: true) do
     class << self

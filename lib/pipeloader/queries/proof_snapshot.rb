@@ -70,6 +70,8 @@ module Pipeloader
     # @return [ReadTransaction, nil] that what is read there is to be in; nil for a fiber that ActiveRecord gives connections of
     #   its own
     def read_transaction(adapter)
+      return if @over
+
       @elsewhere ||= !@context.equal?(ActiveSupport::IsolatedExecutionState.context)
       self[adapter.pool].on(adapter) if !@elsewhere && ActiveRecord::ConnectionAdapters::ConnectionPool === adapter.pool
     end
