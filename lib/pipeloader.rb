@@ -74,6 +74,7 @@ module Pipeloader
     #: (Hash[Symbol, untyped]?) -> void
     def proof=(given)
       ProofSample.given = given
+      Patches.install_for({ snapshot: ProofSample.any? })
     end
 
     # Which revision of the application runs, for what the page tells of deploys: what was set, else what the host says (GIT_SHA,

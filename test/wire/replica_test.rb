@@ -234,7 +234,39 @@ class ReplicaTest < WireCase
     assert_equal [["post 1", "ArgumentError"], ["post 1", "second 1"]], outcomes
   end
 
+  # -- a proof
+
+  # Its snapshot needs nothing that a standby can't do: there, too, what comes in between is in none of its executions.
+  def test_a_proof
+    differences = []
+    Pipeloader.proof = { sample: 1.0, on_difference: ->(difference) { differences << difference.snapshot } }
+    times = 0
+    schema = schema_reading do |plain|
+      side.exec("UPDATE posts SET likes = #{times += 1} WHERE id = 1")
+      replica.catch_up(side)
+      %i[reading writing].map { |role| at(role) { [RoledPost.find(1).likes, RoledPost.find(2).likes] } }.inspect + (@wrong ? plain : "")
+    end
+    schema.execute("{ it }")
+    assert_equal [4, []], [times, differences]
+    @wrong = true
+    schema.execute("{ it }")
+    assert_equal [true], differences
+  ensure
+    Pipeloader.proof = nil
+    side.exec("UPDATE posts SET likes = 1 WHERE id = 1")
+  end
+
   private
+
+  # @yieldparam plain [String] whether it is without Pipeloader
+  def schema_reading(&run)
+    query = Class.new(GraphQL::Schema::Object) do
+      graphql_name "Query"
+      field :it, String
+      define_method(:it) { run.call(::Pipeloader::ResolverFiber.current.nil?.to_s) }
+    end
+    WireCase.schema_of(query, nil, { breaker: false }, [])
+  end
 
   def replica = ReplicaTest.replica
 

@@ -6,9 +6,10 @@ module Pipeloader
   #
   # schema: its class. operation_name, document: the query's. path: ["data", "posts", 0, "title"], the first place, from the top,
   # where the answers differ; [] if one of the executions raised. plain, piped: what each has there, or its exception; nil without
-  # `values: true`. plain_sql, piped_sql: what each has sent, without binds
+  # `values: true`. plain_sql, piped_sql: what each has sent, without binds. snapshot: whether both have read one snapshot, so
+  # that nothing that others have written lies between them
   Difference = Struct.new(:schema, :operation_name, :document, :path, :plain, :piped, :plain_sql, :piped_sql,
-                          keyword_init: true) do
+                          :snapshot, keyword_init: true) do
     class << self
       # @return [Array<String, Integer>, nil] where two answers differ first; nil where they don't
       def path(plain, piped, path = [])
@@ -41,8 +42,12 @@ module Pipeloader
       def indexed(values) = values.each_with_index.map { |value, index| [index, value] }
     end
 
-    def reason = "differs from what graphql-ruby answers#{path.empty? ? ", in whether it raises" : " at #{path.join(".")}"}"
+    def reason = "differs #{"in one snapshot " if snapshot}from what graphql-ruby answers#{place}"
 
     def to_s = "#{[schema.name || schema, operation_name].compact.join(" ")} #{reason}: #{document.to_s.squish}"
+
+    private
+
+    def place = path.empty? ? ", in whether it raises" : " at #{path.join(".")}"
   end
 end

@@ -2,8 +2,9 @@
 
 module Pipeloader
   # Executes again what Pipeloader has answered, without Pipeloader, and compares both answers byte for byte. As others may have
-  # written meanwhile, what differs is executed three times more: without Pipeloader, with it, without it. It counts if the two
-  # answers without it are the same, and the one in between isn't.
+  # written meanwhile, what differs is executed again, in one snapshot where possible: without Pipeloader, and with it. What still
+  # differs may be a clock's, or, without a snapshot, others': it counts if the next answer without Pipeloader is the same as the
+  # one before.
   #
   # Limits: see Given. All of it happens in the thread of the request.
   class DoubleCheck
@@ -36,8 +37,9 @@ module Pipeloader
       plain = Outcome.of { execute(true) }
       return [] if same?(plain) || too_long?(plain)
 
-      before, piped, after = [true, false, true].map { |without| answer { execute(without) } }
-      before == after && piped != after ? found(after, piped, values) : []
+      in_snapshot, answers = ProofSnapshot.around { wrong_answers }
+      answers = wrong_answers unless in_snapshot
+      answers ? found(*answers, values, in_snapshot) : []
     end
 
     private
@@ -56,6 +58,15 @@ module Pipeloader
       return false unless query.is_a?(GraphQL::Query) && query.query? && query.valid?
 
       query.context.namespace?(:pipeloader) && !query.context.namespace(:pipeloader)[:rests]
+    end
+
+    # @return [Array(Answer, Answer), nil] without Pipeloader, and with it, if that is wrong
+    def wrong_answers
+      before, piped = [true, false].map { |without| answer { execute(without) } }
+      return if before == piped
+
+      after = answer { execute(true) }
+      [after, piped] if before == after
     end
 
     def same?(plain) = plain.error.nil? && texts(plain.returned) == texts(@results)
@@ -92,13 +103,14 @@ module Pipeloader
       payload[:cached] || payload.key?(:pipeloader) || payload[:name] == "SCHEMA" ? [] : [payload[:sql]]
     end
 
-    def found(plain, piped, values)
+    def found(plain, piped, values, in_snapshot)
       @results.each_index.filter_map do |index|
         query = @results[index].query
         path = path(plain, piped, index) or next
         shown = values ? [plain, piped].map { |answer| shown(answer, index, path) } : []
         [query, Difference.new(schema: @schema, operation_name: query.selected_operation_name, document: query.query_string,
-                               path: path, plain: shown[0], piped: shown[1], plain_sql: plain.sql, piped_sql: piped.sql)]
+                               path: path, plain: shown[0], piped: shown[1], plain_sql: plain.sql, piped_sql: piped.sql,
+                               snapshot: in_snapshot)]
       end
     end
 

@@ -22,6 +22,9 @@ module Pipeloader
         @sample = (new(**value) if value && value.fetch(:sample, 0).positive?)
       end
 
+      # True if some may be proved.
+      def any? = !@sample.nil?
+
       # @return [ProofSample, nil] nil for an execution that isn't proved
       def chosen = @sample && (@sample if @random.rand < @sample.part)
 

@@ -3,11 +3,11 @@
 module Pipeloader
   module Patches
     # Host:: ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, in front of Patches::PostgreSQLReads and behind
-    #   Patches::PostgreSQLSettings, once a schema asks for either
+    #   Patches::PostgreSQLSettings, once a schema asks for either, or executions are proved
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: what a response sends besides its bursts belongs into its ReadTransaction, too. ActiveRecord
     #   doesn't know of that: its own transactions are a part of it.
-    # Falls through when:: the current thread builds no response that has one; or has the caller's transaction.
+    # Falls through when:: the current thread builds no response that has one, and proves none; or has the caller's transaction.
     #
     # Limits: a thread that a resolver starts reads for itself; so does a fiber of a resolver's own where fibers are isolated.
     module PostgreSQLSnapshot
@@ -16,7 +16,9 @@ module Pipeloader
       BY_HAND = "A transaction that is begun or ended by hand would end the snapshot of `use Pipeloader, snapshot: true`: " \
                 "use `transaction { … }`"
       ISOLATION = "The snapshot of `use Pipeloader, snapshot: true` is REPEATABLE READ: a query can have no other isolation"
-      private_constant :CANT_WRITE, :BY_HAND, :ISOLATION
+      # The second is also what a hot standby raises where a snapshot is in the way of replication.
+      REFUSALS = [PG::ReadOnlySqlTransaction, PG::TRSerializationFailure].freeze
+      private_constant :CANT_WRITE, :BY_HAND, :ISOLATION, :REFUSALS
 
       def with_raw_connection(allow_retry: false, materialize_transactions: true)
         snapshot = pipeloader_unread_snapshot if materialize_transactions
@@ -30,7 +32,7 @@ module Pipeloader
       def begin_db_transaction(...) = pipeloader_begin_in_snapshot || super
 
       def begin_isolated_db_transaction(isolation, ...)
-        raise SnapshotError, ISOLATION if isolation != :repeatable_read && pipeloader_snapshot
+        pipeloader_snapshot&.deny(ISOLATION) unless isolation == :repeatable_read
 
         pipeloader_begin_in_snapshot || super
       end
@@ -80,7 +82,7 @@ module Pipeloader
       def pipeloader_snapshot
         return if pipeloader_session.aside?
 
-        (ResolverFiber.current&.response || Response.of_thread)&.read_transaction(self)
+        (ResolverFiber.current&.response || Response.of_thread || ProofSnapshot.current)&.read_transaction(self)
       end
 
       # @return [ReadTransaction, nil] that the next statement isn't brought into by a burst
@@ -108,14 +110,15 @@ module Pipeloader
       def pipeloader_await_end(connection) = pipeloader_session.read_transaction&.await_end(connection)
 
       def pipeloader_stay_if_set(sql)
-        raise SnapshotError, BY_HAND if pipeloader_snapshot && SQLText.controls_transactions?(sql)
+        pipeloader_snapshot&.deny(BY_HAND) if SQLText.controls_transactions?(sql)
 
         super
       end
 
       def translate_exception(exception, message:, sql:, binds:)
-        refused = PG::ReadOnlySqlTransaction === exception && pipeloader_session.read_transaction
-        message = "#{message.rstrip}\n#{CANT_WRITE}" if refused
+        snapshot = pipeloader_session.read_transaction
+        snapshot.spoil if snapshot && REFUSALS.any? { |it| it === exception }
+        message = "#{message.rstrip}\n#{CANT_WRITE}" if snapshot && PG::ReadOnlySqlTransaction === exception
         super
       end
     end

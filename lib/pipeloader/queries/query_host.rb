@@ -15,7 +15,7 @@ module Pipeloader
     def one_by_one? = queries.size > 1 && queries.grep(GraphQL::Query).any?(&:mutation?)
     def settings = QuerySettings.of(queries)
     def check_inner(response) = QuerySettings.check_inner(queries, response)
-    def read_transactions = ReadTransactions.of(multiplex)
+    def read_transactions = ProofSnapshot.current || ReadTransactions.of(multiplex)
     def positions = FieldPosition.of_run
     def adopt(positions) = FieldPosition.adopt(positions)
     def keep_position(&) = FieldPosition.keep(&)

@@ -46,7 +46,7 @@ module Pipeloader
     # @raise [SnapshotError] if others have been read in it, and it is there no more
     def takes?(connection)
       return !@own if open?(connection)
-      raise SnapshotError, GONE if @read || elsewhere?(connection)
+      deny(GONE) if @read || elsewhere?(connection)
 
       connection.transaction_status == PG::PQTRANS_IDLE
     end
@@ -81,6 +81,18 @@ module Pipeloader
 
     # True if the server hasn't begun it.
     def refused? = @refused
+
+    # What would have been done outside of it, isn't.
+    def spoil = @spoiled = true
+
+    # @raise [SnapshotError]
+    def deny(message)
+      spoil
+      raise SnapshotError, message
+    end
+
+    # True if it is open, and all that was asked for was done in it.
+    def whole? = !@spoiled && !@own && !@connection.nil? && open?(@connection)
 
     ## Lanes
 
@@ -259,7 +271,7 @@ module Pipeloader
     # @raise [SnapshotError]
     def note_in_own(sql)
       left = sql && SQLText.left_in_transaction(sql) or return
-      raise SnapshotError, BOTH unless @left_in_own.nil? || @left_in_own == left
+      deny(BOTH) unless @left_in_own.nil? || @left_in_own == left
 
       @left_in_own = left
     end
