@@ -227,6 +227,8 @@ class ProofSnapshotTest < FaultyAnswerTest
 
   def test_a_test_suites_transaction
     Post.transaction(joinable: false, requires_new: true) { assert_apart { 1 } }
+    Post.transaction(joinable: false, requires_new: true) { schema.execute("{ posts { likes } written }", context: { write: -> { @times += 1 } }) }
+    assert_equal 5, @times # none was tried
   end
 
   def test_a_transaction_by_hand
