@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "wire_case"
+require_relative "unstruck"
 
 # Timeout, Thread#raise and Thread#kill, wherever they strike. Every read asks for a literal that no other request asks
 # for: what another request left on a connection can't be mistaken for an answer.
 class InterruptTest < WireCase
+  include Unstruck::WithTransactions
+
   class Mishap < StandardError; end
 
   LIB = File.expand_path("../../lib/pipeloader", __dir__)

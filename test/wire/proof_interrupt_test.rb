@@ -1,13 +1,11 @@
 # frozen_string_literal: true
 
 require_relative "interrupt_test"
-require_relative "unstruck"
 require_relative "../support/differing_fields"
 
 # Strikes while an execution is proved that differs each time: by three more in one snapshot. No transaction stays open, no
 # connection stays away from its pool, and the answer is what it was.
 class ProofInterruptTest < InterruptTest
-  include Unstruck::WithTransactions
   include DifferingFields
 
   # What begins, keeps and ends the snapshot. (All others: InterruptTest.)

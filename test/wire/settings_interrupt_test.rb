@@ -2,12 +2,10 @@
 
 require_relative "interrupt_test"
 require_relative "settings_case"
-require_relative "unstruck"
 
 # Strikes before any line of ours, with settings: nothing of them stays on a connection, and no field has other ones.
 class SettingsInterruptTest < InterruptTest
   include SettingsCase
-  include Unstruck::WithTransactions
 
   def self.runnable_methods = super.grep(/at_every_step|_is_begun\z/)
 

@@ -1,12 +1,9 @@
 # frozen_string_literal: true
 
 require_relative "interrupt_test"
-require_relative "unstruck"
 
 # Strikes before any line of ours, with a snapshot: no connection goes back in a transaction, and what is read is of one moment.
 class SnapshotInterruptTest < InterruptTest
-  include Unstruck::WithTransactions
-
   def self.runnable_methods = super.grep(/at_every_step(?!_in_a_transaction)|while_waiting(?!_in_a_transaction)|_twice/)
 
   def teardown

@@ -9,9 +9,8 @@ module Pipeloader
   # Limits: see Given. All of it happens in the thread of the request.
   class DoubleCheck
     NULL = GraphQL::Dataloader::NullDataloader
-    EVENTS = /\A(?:#{Regexp.escape(Burst::EVENT)}|sql\.active_record)\z/
     TIME_IS_UP = GraphQL::Schema::Timeout::TimeoutError
-    private_constant :NULL, :EVENTS, :TIME_IS_UP
+    private_constant :NULL, :TIME_IS_UP
 
     # results: of all queries. texts: their JSON. error: raised instead. sql: what was sent
     Answer = Struct.new(:results, :texts, :error, :sql) do
@@ -92,9 +91,7 @@ module Pipeloader
 
     # Yields while all that this thread sends is added to +sql+.
     def hearing(sql, &)
-      thread = Thread.current
-      heard = ->(name, *, payload) { sql.concat(sent(name, payload)) if Thread.current.equal?(thread) }
-      ActiveSupport::Notifications.subscribed(heard, EVENTS, &)
+      ProofSample::LISTENING.during(->(name, *, payload) { sql.concat(sent(name, payload)) }, &)
     end
 
     def sent(name, payload)

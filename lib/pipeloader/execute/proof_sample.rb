@@ -8,6 +8,9 @@ module Pipeloader
               "values: true or false }"
     private_constant :NAMES, :ALLOWED
 
+    # To what a thread sends.
+    LISTENING = Listening.new(/\A(?:#{Regexp.escape(Burst::EVENT)}|sql\.active_record)\z/) { Thread.current }
+
     @random = Random.new # as an application may count on the sequence of its own
 
     class << self
@@ -20,6 +23,7 @@ module Pipeloader
 
         @given = value.dup.freeze
         @sample = (new(**value) if value && value.fetch(:sample, 0).positive?)
+        LISTENING.subscribe if @sample
       end
 
       # True if some may be proved.

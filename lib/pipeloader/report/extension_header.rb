@@ -14,6 +14,7 @@ module Pipeloader
     #: (untyped) -> void
     def initialize(app)
       @app = app
+      ResponseExtension::LISTENING.subscribe
     end
 
     # As Rack calls it.

@@ -12,6 +12,9 @@ module Pipeloader
   class ResponseExtension
     NAME = "pipeloader"
     ASKED = :pipeloader_extension_asked
+    # By the thread; under :fiber isolation by the fiber that executes, as others go on in its thread while it waits (Falcon). See
+    # Response#context.
+    LISTENING = Listening.new(Burst::EVENT) { ActiveSupport::IsolatedExecutionState.context }
     private_constant :NAME, :ASKED
 
     # What went between two waits, to all connections.
@@ -49,28 +52,18 @@ module Pipeloader
     end
 
     def initialize
-      @context = context
       @levels = {} # {position of its bursts => Level}
     end
 
     alias inspect to_s
 
-    def around
-      subscription = ActiveSupport::Notifications.monotonic_subscribe(Burst::EVENT, method(:burst))
-      yield.each { |result| add(result) if GraphQL::Query::Result === result }
-    ensure
-      ActiveSupport::Notifications.unsubscribe(subscription)
+    def around(&)
+      LISTENING.during(method(:burst), &).each { |result| add(result) if GraphQL::Query::Result === result }
     end
 
     private
 
-    # The thread; under :fiber isolation the fiber that executes, as others go on in its thread while it waits (Falcon). See
-    # Response#context.
-    def context = ActiveSupport::IsolatedExecutionState.context
-
     def burst(_event, began, ended, _id, payload)
-      return unless context.equal?(@context)
-
       level = @levels[payload[:position]] ||= Level.new(0, 0, 0, began, ended)
       level.reads += payload[:reads].size
       level.statements += payload[:statements]
