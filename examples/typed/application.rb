@@ -66,6 +66,7 @@ module TypedExample
 
     def report(difference)
       sql = [difference.plain_sql, difference.piped_sql].map { |it| it.join(";") }.join(" / ")
+      sql += " (others may have written)" unless difference.snapshot
       name = difference.operation_name || difference.document
       warn("#{difference.schema.name} #{name} at #{difference.path.join(".")}: #{sql}, #{difference.plain}, #{difference.piped}")
       warn(difference.to_s.upcase)
