@@ -49,9 +49,9 @@ module Gather
     end
 
     # The sum over all connections: reads beside each other, as load_async's, count one each, though they take the time of one.
-    # Of three runs, as one may open a connection, or prepare a statement on it, which takes trips of its own.
+    # The least of five runs, as one may open a connection, or prepare a statement on it, which takes trips of its own.
     def round_trips(contender)
-      median(Array.new(3) { @proxy.count { contender.run }[:round_trips] })
+      Array.new(5) { @proxy.count { contender.run }[:round_trips] }.min
     end
 
     def median(values) = values.sort[values.size / 2]
