@@ -42,10 +42,12 @@ module Pipeloader
     alias inspect to_s
 
     # @param keys [Array<String>] in the order of the response
-    #: (PartialPlan, Hash[String, untyped], Array[String]) -> void
-    def initialize(partial, fields, keys)
+    # @param watched [Boolean] whether a trace measures fields
+    #: (PartialPlan, Hash[String, untyped], Array[String], bool) -> void
+    def initialize(partial, fields, keys, watched)
       @partial = partial
       @fields = fields
+      @watched = watched
       @leaves = partial.leaves(keys)
       @positions = fields.each_key.with_index.to_h
     end
@@ -66,7 +68,8 @@ module Pipeloader
     # @return [Call, Evaluation] of a field that isn't plain
     def opaque(key)
       call = @partial.resolver_call(key)
-      call ? Call.new(call, @fields[key], @positions[key]) : Evaluation.new(key, @fields[key], @positions[key])
+      direct = call && !(@watched && call.measured?)
+      direct ? Call.new(call, @fields[key], @positions[key]) : Evaluation.new(key, @fields[key], @positions[key])
     end
 
     private

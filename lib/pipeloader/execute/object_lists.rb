@@ -8,7 +8,7 @@ module Pipeloader
     NONE = [].freeze
     private_constant :NO_ARGUMENTS, :NONE
 
-    attr_reader :loader, :runtime
+    attr_reader :loader, :runtime, :places
 
     alias inspect to_s
 
@@ -16,11 +16,10 @@ module Pipeloader
     def initialize(runtime, loader, plans)
       @runtime = runtime
       @loader = loader
-      @plans = plans
+      @places = ObjectPlaces.new(runtime, plans)
       @courses = {}.compare_by_identity # {selections of the document => {PartialPlan => ObjectCourse}}
       @owners = {}.compare_by_identity # {Link | Preload => AssociationRequests}, those that are being gathered
       @gathering = {}.compare_by_identity # {Run => [AssociationRequests]}, those of them that one fiber reads
-      @watched = !FieldTrace.of(runtime.query).nil?
     end
 
     # Goes on with an object that graphql-ruby has made.
@@ -40,21 +39,16 @@ module Pipeloader
     def course(partial, result, fields)
       selections = result.graphql_selections
       keys = result.ordered_result_keys
-      return ObjectCourse.new(partial, fields, keys) unless selections.equal?(result.ast_node&.selections)
+      return ObjectCourse.new(partial, fields, keys, @places.watched?) unless selections.equal?(result.ast_node&.selections)
 
       courses = @courses[selections] ||= {}.compare_by_identity
-      courses[partial] ||= ObjectCourse.new(partial, fields, keys)
+      courses[partial] ||= ObjectCourse.new(partial, fields, keys, @places.watched?)
     end
 
-    # @param type [Class, GraphQL::Schema::Wrapper] of the field, or of the items of its list
-    # @return [ObjectPlace, nil] nil where graphql-ruby is to make the objects
-    def place(field, type, node, selections, arguments, model)
-      item = TypeWrappers.nullable(type)
-      partial = @plans.partial(item, selections, node, model) if item.kind.object?
-      return unless partial.is_a?(PartialPlan) && partial.wraps?
-
-      ObjectPlace.new(partial, field, item, type.non_null?, node, selections, arguments, @runtime, @watched)
-    end
+    # Makes the object of a record, and goes on with it.
+    #
+    # @param parent [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of which it's the +key+
+    def bring(maker, parent, key, record) = go_on(maker.place.partial, maker.result(record, parent, key), maker.fields)
 
     # Makes a list, and fills it when its turn has come.
     #
@@ -180,7 +174,7 @@ module Pipeloader
       node, link = nodes.first, group.link
       field = @runtime.query.types.field(owner.result.graphql_result_type, node.name)
       type = link.many? ? TypeWrappers.nullable(field.type).of_type : field.type
-      place(field, type, node, nodes.one? ? node.selections : nodes.flat_map(&:selections), NO_ARGUMENTS, link.model)
+      @places.at(field, type, node, nodes.one? ? node.selections : nodes.flat_map(&:selections), NO_ARGUMENTS, link.model)
     end
 
     # True if graphql-ruby would find these records there: somebody may have changed something since.

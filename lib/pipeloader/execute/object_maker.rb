@@ -3,6 +3,12 @@
 module Pipeloader
   # Makes the objects of an ObjectPlace, as graphql-ruby would, and puts them where they belong.
   class ObjectMaker
+    attr_reader :place
+
+    # @return [Hash] as ObjectList#add's, once an object has been made
+    attr_reader :fields
+
+    # @param objects [ObjectList, nil]
     def initialize(place, objects)
       @place = place
       @objects = objects
@@ -11,17 +17,22 @@ module Pipeloader
       @hash = @runtime.class::GraphQLResultHash
     end
 
+    # Adds one to the list.
+    #
+    # @param holder [#job] as ObjectList::Member's, and so +index+
+    def make(record, parent, name, holder, index = nil) = @objects.add(result(record, parent, name), @fields, holder, index)
+
     # @param parent [GraphQL::Execution::Interpreter::Runtime::GraphQLResult] where it is to be
     # @param name [String, Integer] as what
-    # @param holder [#job] as ObjectList::Member's, and so +index+
-    def make(record, parent, name, holder, index = nil)
+    # @return [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash]
+    def result(record, parent, name)
       place = @place
       result = @hash.new(name, place.type, wrap(record), parent, place.non_null, place.selections, false, place.node,
                          place.arguments, place.field)
       parent.set_child_result(name, result) unless parent.graphql_dead
       gather(result) unless @keys
       result.ordered_result_keys = @keys
-      @objects.add(result, @fields, holder, index)
+      result
     end
 
     private

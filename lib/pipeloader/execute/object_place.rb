@@ -9,8 +9,13 @@ module Pipeloader
     # True if objects can be made of these records.
     def takes?(records) = records.all? { |record| partial.takes?(record) }
 
-    # @param objects [ObjectList] that they are to be members of
-    def maker(objects) = ObjectMaker.new(self, objects)
+    # @param objects [ObjectList, nil] that they are to be members of
+    def maker(objects = nil) = ObjectMaker.new(self, objects)
+
+    # True if it's there.
+    def at?(field, node, selections, arguments)
+      self.field.equal?(field) && self.node.equal?(node) && self.selections.equal?(selections) && self.arguments.equal?(arguments)
+    end
 
     # Makes the list that records are to be in.
     #

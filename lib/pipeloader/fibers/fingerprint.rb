@@ -42,10 +42,9 @@ module Pipeloader
 
     # @param execution [Hash] as DynamicState's
     def initialize(execution)
-      known = execution.reject { |key, _| Snapshot.memo?(key) }
-      counters, others = known.partition { |key, value| Snapshot.counter?(key, value) }
+      counters, others = execution.partition { |key, value| Snapshot.counter?(key, value) }
       nils, entries = others.partition { |_, value| value.nil? }
-      @size = known.size
+      @size = execution.size
       @counters, @nils = counters.map(&:first), nils.map(&:first)
       @fields = []  # [#<ScopeRegistry>, :@current_scope, {…}, …]
       @empty = []   # [[], {}, …]
@@ -54,14 +53,14 @@ module Pipeloader
       @pairs = []   # [{Current => #<Current>}, Current, #<Current>, …]
       @items = []
       @sure = true
-      entries.each { |key, value| note(value) unless Snapshot.collection?(key) }
+      entries.each { |key, value| note(value) unless Snapshot.collection?(key) || Snapshot.memo?(key) }
       @check = Fingerprint.check(pairs: @pairs, sizes: @sizes, nothing: @nothing, empty: @empty, fields: @fields,
                                  values: entries.flatten(1))
     end
 
     #: (Hash[Symbol, untyped]) -> bool
     def of?(execution)
-      @sure && Snapshot.size_of(execution) == @size && @check.call(execution) &&
+      @sure && execution.size == @size && @check.call(execution) &&
         (@nils.empty? || @nils.all? { |name| execution.fetch(name, MISSING).nil? }) &&
         (@counters.empty? || @counters.all? { |name| Snapshot.counter?(name, execution[name]) }) && items?
     end
@@ -103,7 +102,7 @@ module Pipeloader
     def note_object(object)
       Snapshot.variables_of(object).each do |name|
         value = object.instance_variable_get(name)
-        @fields << object << name << value
+        @fields << object << name << value unless Snapshot.kind(object) == :scopes # which keeps its Hashes
         note(value)
       end
     end

@@ -71,9 +71,6 @@ module Pipeloader
     # {key => memo} of those that +execution+ has
     def self.memos(execution) = execution.slice(*MEMOS)
 
-    # How many entries +execution+ has that aren't memos.
-    def self.size_of(execution) = execution.size - MEMOS.count { |key| execution.key?(key) }
-
     # True if it's neither compared nor put back.
     def self.left_alone?(key, value) = counter?(key, value) || memo?(key)
 

@@ -8,6 +8,9 @@ module Pipeloader
     #   listed, and parents nulled, in the order in which they come. See Run.
     # Falls through when:: the value is no failure, or the current fiber is not a resolver's.
     module InterpreterRuntime
+      HALT = GraphQL::Execution::Interpreter::Runtime::HALT
+      private_constant :HALT
+
       # A field below what has become null isn't begun, and so raises nothing. Here it may have been begun before.
       def evaluate_selection(_result_name, _nodes, result)
         super
@@ -19,6 +22,20 @@ module Pipeloader
       def pipeloader_resolve(field, object, nodes, result, result_name, keywords, arguments)
         evaluate_selection_with_resolved_keyword_args(keywords, arguments, field, nodes.first, (nodes unless nodes.one?), object,
                                                       result_name, result, get_current_runtime_state)
+      rescue StandardError => e
+        pipeloader_raise(e, result)
+      end
+
+      # Goes on with the +value+ of a +field+ of the result's object.
+      def pipeloader_continue(value, field, nodes, result, name, arguments, state)
+        type = field.type
+        node = nodes.is_a?(Array) ? nodes.first : nodes
+        continued = continue_value(value, field, type.non_null?, node, name, result)
+        return if HALT.equal?(continued)
+
+        selections = nodes.equal?(node) || nodes.one? ? node.selections : nodes.flat_map(&:selections)
+        continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
+                       result.graphql_application_value, arguments, name, result, nil, state)
       rescue StandardError => e
         pipeloader_raise(e, result)
       end

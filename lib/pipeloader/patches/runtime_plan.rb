@@ -14,8 +14,14 @@ module Pipeloader
         if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
           ResolverFiber.current&.settle
           if pipeloader_plans
+            maker = @pipeloader_object_lists.places.known_maker(value, field, ast_node, next_selections, arguments)
+            return @pipeloader_object_lists.bring(maker, selection_result, result_name, value) if maker
+
             tree = pipeloader_plans.grow_either(value, current_type, next_selections, ast_node, context)
             return set_result(selection_result, result_name, tree, false, is_non_null) if tree
+
+            maker = pipeloader_maker(value, field, current_type, is_non_null, ast_node, next_selections, arguments)
+            return @pipeloader_object_lists.bring(maker, selection_result, result_name, value) if maker
 
             value, place = pipeloader_place(value, current_type, field, ast_node, next_selections, arguments)
             return @pipeloader_object_lists.fill(place, selection_result, result_name, value) if place
@@ -60,13 +66,18 @@ module Pipeloader
         partial if partial&.takes?(object.object)
       end
 
+      # @return [ObjectMaker, nil] for a record; nil where graphql-ruby is to make its object
+      def pipeloader_maker(value, ...)
+        @pipeloader_object_lists.places.maker(value, ...) if ActiveRecord::Base === value && ReturnedValue.record_class(value)
+      end
+
       # @return [Array(Object, (ObjectPlace | nil))] the value, or its records if they are to be gone through in their place
       def pipeloader_place(value, type, field, node, selections, arguments)
         type = TypeWrappers.nullable(type)
         return [value] if !type.list? || ReturnedValue.connection?(value)
         return [value] unless (model = ReturnedValue.model(value) || ReturnedValue.things(value, schema))
-        return [value] unless (place = @pipeloader_object_lists.place(field, type.of_type, node, selections, arguments, model))
 
+        place = @pipeloader_object_lists.places.at(field, type.of_type, node, selections, arguments, model) or return [value]
         records = ReturnedValue.list(value)
         records.is_a?(Array) && place.takes?(records) ? [records, place] : [records || value]
       end

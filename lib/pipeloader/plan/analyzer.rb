@@ -167,7 +167,7 @@ module Pipeloader
     end
 
     def opaque_field(reason, key, type, field, model)
-      call = call(key, type, field, model) if field && leaf?(field)
+      call = call(key, type, field, model) if field
       Selection::Opaque.new(reason, call, !field.nil? && picks?(type, field, model))
     end
 

@@ -11,9 +11,11 @@ module Pipeloader
 
     # @param fields [Hash{String => Selection::Part, Selection::Opaque}] by key in the response
     # @param wraps [Boolean] whether nobody sees that an object is made of a record
-    def initialize(model, fields, wraps:)
+    # @param planless [Boolean] whether there is no Plan of all of it
+    def initialize(model, fields, wraps:, planless:)
       @model = model
       @wraps = wraps
+      @planless = planless
       @plain_model = PlainModel.of(model) if record?
       parts, others = fields.partition { |_, field| field.is_a?(Selection::Part) && !field.rows_only }.map(&:to_h)
       @calls = others.transform_values(&:call).compact
@@ -24,9 +26,9 @@ module Pipeloader
       @links, @leaves = entries.partition { |_, entry| entry.respond_to?(:lookup) }.map(&:to_h)
     end
 
-    # @return [Array<Class>] as Plan's
+    # @return [Array<Class>] as Plan's: where it reads, if it does
     def databases
-      return NONE unless record?
+      return NONE unless links?
 
       @databases ||= [@model, *@links.each_value.flat_map(&:databases)].uniq(&:connection_specification_name)
     end
@@ -39,6 +41,7 @@ module Pipeloader
     def empty? = @columns.empty? && @calls.empty?
 
     def wraps? = @wraps
+    def planless? = @planless
 
     # True if it has associations.
     def links? = @links.any?

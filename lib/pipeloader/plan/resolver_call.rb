@@ -14,13 +14,14 @@ module Pipeloader
     attr_writer :key
   end
 
-  # A field of a scalar or enum for which graphql-ruby calls one method, and does nothing else that anyone could see. It's called
-  # directly, where what it returns can be written as it is; anything else (an error, a lazy value, a null where none may be) is
-  # graphql-ruby's, which is given it in the method's stead.
+  # A field for which graphql-ruby calls one method, and does nothing else that anyone could see. It's called directly. What it
+  # returns is written if it is a scalar or an enum value that can be; else graphql-ruby goes on with it. A lazy value, and what
+  # the method has raised, graphql-ruby is given in the method's stead.
   class ResolverCall
+    NONE = [].freeze
     NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
     NO_KEYWORDS = {}.freeze
-    private_constant :NO_ARGUMENTS, :NO_KEYWORDS
+    private_constant :NONE, :NO_ARGUMENTS, :NO_KEYWORDS
 
     # True if what is returned is nobody's but Ruby's.
     def self.known?(value)
@@ -33,7 +34,7 @@ module Pipeloader
 
     include Keyed
 
-    # @param plain [PlainField] a leaf
+    # @param plain [PlainField]
     # @param model [Class] of the objects' records, or things
     # @return [ResolverCall, nil] nil where there is more to be done
     def self.of(key, plain, model) = (new(key, plain.field, plain.of_type?) if plain.calls_alone?(model))
@@ -44,11 +45,14 @@ module Pipeloader
       @field = field
       @of_type = of_type
       @name = of_type ? field.resolver_method : field.method_sym
-      @coercion = Coercion.new(field.type)
+      @coercion = (Coercion.new(field.type) if Coercion.objection(field.type).nil?)
     end
 
+    # True if a trace that measures fields is to be told of it.
+    def measured? = @coercion.nil?
+
     # As a Plan's entries.
-    def formulas = @coercion.formulas
+    def formulas = @coercion ? @coercion.formulas : NONE
 
     # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of the object
     # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] that select it
@@ -61,13 +65,13 @@ module Pipeloader
         object = object.object
         return runtime.evaluate_selection(@key, nodes, result) unless object.respond_to?(@name) # a column that wasn't read
       end
-      take_position(runtime, result)
+      state = take_position(runtime, result)
       begin
         value = object.public_send(@name)
       rescue StandardError => e
         return leave(runtime, result, nodes) { raise e }
       end
-      write(value, result, runtime) || leave(runtime, result, nodes) { value }
+      write(value, result, runtime) || go_on(value, nodes, result, runtime, state) || leave(runtime, result, nodes) { value }
     end
 
     private
@@ -78,17 +82,28 @@ module Pipeloader
       state.current_arguments = NO_ARGUMENTS
       state.current_result_name = @key
       state.current_result = result
+      state
     end
 
     # @return [Boolean] false where it isn't known what becomes of it
     def write(value, result, runtime)
-      return false unless ResolverCall.known?(value)
+      return false unless @coercion && ResolverCall.known?(value)
 
       value = @coercion.of_attribute(value, runtime.context) unless @coercion.as_it_is?(value)
       result.set_leaf(@key, value) unless result.graphql_dead
       true
     rescue DoesNotFit
       false
+    end
+
+    # Has graphql-ruby go on with what was returned.
+    #
+    # @return [Boolean] false where it has to wait for it
+    def go_on(value, nodes, result, runtime, state)
+      return false if @coercion || runtime.lazy?(value)
+
+      runtime.pipeloader_continue(value, @field, nodes, result, @key, NO_ARGUMENTS, state)
+      true
     end
 
     # @yield what the method has done

@@ -70,8 +70,7 @@ module Pipeloader
 
     # True if all models are as they were.
     def current?
-      (@plain_model.nil? || @plain_model.current?) && (@plan.nil? || @plan.current?) &&
-        (@partial.nil? || @partial.current?)
+      (@plan.nil? || @plan.current?) && (@partial ? @partial.current? : @plain_model.nil? || @plain_model.current?)
     end
 
     # @return [Plan, nil] nil if any field isn't plain
@@ -107,7 +106,7 @@ module Pipeloader
 
     def projection(others = []) = Projection.of(@model, [*@plain_model.keys, *columns, *others].uniq)
 
-    def make_partial = PartialPlan.new(@model, @fields, wraps: @wraps)
+    def make_partial = PartialPlan.new(@model, @fields, wraps: @wraps, planless: !@reason.nil?)
 
     def keep(made)
       @operation.grow(made.bytes)

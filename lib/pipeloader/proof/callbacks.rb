@@ -29,7 +29,7 @@ module Pipeloader
     def initialize(plain_model, members)
       members.each(&:define_attribute_methods)
       @plain_model = plain_model
-      @chains = members.map { |model| [model, model._find_callbacks, model._initialize_callbacks] }
+      @chains = members.map { |model| [model, *model.__callbacks.values_at(*KINDS)] }
       @methods = {} # {[model, name] => the method}
       @machines = {} # {model => its columns that have states}
       @columns = {} # {[model, kind] => those that are asked for}
@@ -39,7 +39,7 @@ module Pipeloader
     # True if the models have the same, and the methods that these call. Asked of each record's model; `all?` of a Hash that is
     # empty allocates.
     def current?
-      @chains.all? { |model, found, made| model._find_callbacks.equal?(found) && model._initialize_callbacks.equal?(made) } &&
+      @chains.all? { |model, found, made| (all = model.__callbacks)[:find].equal?(found) && all[:initialize].equal?(made) } &&
         (@methods.empty? || @methods.all? { |(model, name), method| method_of(model, name) == method }) &&
         (@machines.empty? || @machines.all? { |model, columns| StateMachines.columns(model) == columns })
     end

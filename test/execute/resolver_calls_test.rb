@@ -1,0 +1,199 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+
+# Methods with code of their own that are called directly, and bring objects: with whatever they return graphql-ruby's answer is given.
+class ResolverCallsTest < PlanTest
+  # What stands for a value that comes later.
+  Later = Struct.new(:value) do
+    def get = value.is_a?(Exception) ? raise(value) : value
+  end
+
+  Pair = Struct.new(:id, :author)
+  Skipped = Class.new(GraphQL::Execution::Skip)
+
+  class Shape < GraphQL::Schema::Scalar
+    graphql_name "CalledShape"
+    def self.coerce_result(value, context) = value == 13 ? raise(GraphQL::ExecutionError, "no #{value}") : [context[:current_path], value]
+  end
+
+  class Writer < Schemas::Base
+    graphql_name "CalledWriter"
+    field :id, ID, null: false
+    field :name, String
+    field :loud, String
+    field :count, Integer
+    field :needed, String, null: false
+    def loud = "#{object.name}!"
+    def count = object.posts.count + context[:path_of].call(self)
+    def needed = object.id.even? ? nil : object.name
+  end
+
+  # Of which graphql-ruby asks whether it may be seen.
+  class Guarded < Schemas::Base
+    graphql_name "CalledGuarded"
+    field :name, String
+    field :loud, String
+    def loud = "#{object.name}!"
+    def self.authorized?(object, context) = super && object.id.odd?
+  end
+
+  module Named
+    include GraphQL::Schema::Interface
+    graphql_name "CalledNamed"
+    field :name, String
+    definition_methods { def resolve_type(object, _) = object.id.even? ? Writer : Second }
+  end
+
+  class Second < Schemas::Base
+    graphql_name "CalledSecond"
+    implements Named
+    field :id, ID, null: false
+  end
+  Writer.implements(Named)
+
+  class PostType < Schemas::Base
+    graphql_name "CalledPost"
+    field :id, ID, null: false
+    field :title, String
+    field :author, Writer
+    field :needed, Writer, null: false
+    field :guarded, Guarded
+    field :named, Named
+    field :answer, Writer
+    field :answers, [Writer]
+    field :strict, [Writer, { null: false }]
+    field :lists, [[Writer]]
+    field :related, ["ResolverCallsTest::PostType"]
+    field :shape, Shape
+    field :shapes, [Shape]
+    field :pair, "ResolverCallsTest::PairType"
+    def author = object.author.presence
+    def needed = (object.author if object.id != 3)
+    def guarded = object.author.presence
+    def named = object.author.presence
+    def answer = context[:answers].fetch(object.id, -> {}).call
+    def answers = answer
+    def strict = answer
+    def lists = [[object.author, nil], nil, []]
+    def related = object.author.posts.order(:id).limit(2)
+    def shape = object.id == 2 ? 13 : object.score
+    def shapes = [object.score, 13, nil]
+    def pair = Pair.new(object.id, object.author)
+  end
+
+  class PairType < Schemas::Base
+    graphql_name "CalledPair"
+    field :id, ID, null: false
+    field :author, Writer
+    def author = object.author.presence
+  end
+
+  def pair(**options, &block)
+    schemas({ posts: [[PostType], -> { ::Post.order(:id).limit(6) }] }, **options) do
+      lazy_resolve(Later, :get)
+      orphan_types Writer, Second
+      class_eval(&block) if block
+    end
+  end
+
+  def context(answers = {})
+    -> { { answers: answers, path_of: ->(object) { object.context[:current_path].join(".").size } } }
+  end
+
+  def assert_same(query, schemas = pair, answers: {})
+    plain, piped = schemas.map { |schema| text_of(outcome { schema.execute(query, context: context(answers).call).to_h }) }
+    assert_equal plain, piped
+  end
+
+  [
+    "{ posts { id author { id name loud } } }", "{ posts { author { loud } title author { name count } } }",
+    "{ posts { a: author { name } b: author { loud } needed { name } } }", "{ posts { author { needed } title } }",
+    "{ posts { needed { needed } title } }", "{ posts { guarded { name loud } author { name } } }",
+    "{ posts { named { __typename name ... on CalledWriter { loud } ... on CalledSecond { id } } } }",
+    "{ posts { named { name } ... { named { ...F } } } } fragment F on CalledNamed { ... on CalledWriter { loud count } }",
+    "{ posts { lists { name loud } } }", "{ posts { related { title author { loud } related { author { name count } } } } }",
+    "{ posts { shape shapes title } }", "{ posts { pair { id author { loud name } } } }",
+    "{ posts { author { ...A } } } fragment A on CalledWriter { loud @include(if: true) name @skip(if: true) }"
+  ].each_with_index do |query, index|
+    define_method(:"test_query_#{index}") { 3.times { assert_same(query) } }
+  end
+
+  # {what is returned for each of the first posts}
+  def answers
+    user = -> { ::User.order(:id).first }
+    [user, -> {}, -> { Later.new(user.call) }, -> { Later.new(nil) }, -> { Later.new(GraphQL::ExecutionError.new("late")) },
+     -> { GraphQL::ExecutionError.new("returned") }, -> { raise GraphQL::ExecutionError, "raised" }, -> { raise "bare" },
+     -> { Skipped.new }, -> { raise Skipped }, -> { [GraphQL::ExecutionError.new("a"), GraphQL::ExecutionError.new("b")] },
+     -> { [user.call, GraphQL::ExecutionError.new("b"), nil] }, -> { [user.call, Later.new(user.call)] }, -> { [] }, -> { 5 },
+     -> { [5] }, -> { ::User.order(:id).limit(2) }, -> { ::User.none }, -> { [user.call, user.call] },
+     -> { GraphQL::Execution::Interpreter::RawValue.new({ "raw" => 1 }) }, -> { GraphQL::UnauthorizedError.new("no") },
+     -> { ::User.where("no such column") }, -> { { id: 1, name: "hash" } }, -> { ::User.new(name: "new") }, -> { ::Post.first },
+     -> { ::User.order(:id).first.tap { |it| it.name = "changed" } }]
+  end
+
+  # Whatever a method returns, in whichever order.
+  def test_what_is_returned
+    %w[answer answers strict].product(["{ name loud }", "{ name id }"]) do |field, selected|
+      answers.each_slice(4).with_index do |some, index|
+        some.rotate(index % 4).then do |all|
+          assert_same("{ posts { id #{field} #{selected} title } }", answers: all.each_with_index.to_h { |it, at| [at + 1, it] })
+        end
+      end
+    end
+  end
+
+  # A monitor hears of each field that brings objects.
+  def test_monitors
+    heard = []
+    trace = Module.new do
+      define_method(:begin_execute_field) do |field, *rest|
+        heard << field.graphql_name
+        super(field, *rest)
+      end
+    end
+    counts = pair { trace_with trace }.map do |schema|
+      heard.clear
+      schema.execute("{ posts { author { name loud } title } }", context: context.call)
+      heard.tally
+    end
+    assert_equal counts.first, counts.last
+  end
+
+  # The place where a method is.
+  def test_where_it_is
+    paths = type("CalledPath") do
+      field :id, GraphQL::Types::ID
+      field :here, "ResolverCallsTest::Writer"
+      def here = context[:paths].push([context[:current_path], context[:current_field]&.path]) && object.author
+    end
+    made = schemas({ posts: [[paths], -> { ::Post.order(:id).limit(4) }] })
+    seen = made.map do |schema|
+      found = []
+      2.times { schema.execute("{ posts { here { name } x: here { loud } } }", context: { paths: found }) }
+      found
+    end
+    assert_equal(*seen)
+  end
+
+  # What somebody assigns is seen by those who come after, and by nobody before.
+  class Setting < ActiveSupport::CurrentAttributes
+    attribute :note
+  end
+
+  def test_what_is_assigned
+    assigning = type("CalledAssigning") do
+      field :id, GraphQL::Types::ID
+      field :author, "ResolverCallsTest::Writer"
+      field :note, String
+      def author = (Setting.note = "#{Setting.note}#{object.id}") && context[:user]
+      def note = "#{Setting.note} of #{object.id}"
+    end
+    made = schemas({ posts: [[assigning], -> { ::Post.order(:id).limit(4) }] })
+    answers = made.map do |schema|
+      Setting.reset
+      Array.new(2) { text_of(schema.execute("{ posts { note author { loud } again: note } }", context: { user: ::User.first }).to_h) }
+    end
+    assert_equal(*answers)
+  end
+end
