@@ -129,7 +129,8 @@ class ResolverCallsTest < PlanTest
      -> { [5] }, -> { ::User.order(:id).limit(2) }, -> { ::User.none }, -> { [user.call, user.call] },
      -> { GraphQL::Execution::Interpreter::RawValue.new({ "raw" => 1 }) }, -> { GraphQL::UnauthorizedError.new("no") },
      -> { ::User.where("no such column") }, -> { { id: 1, name: "hash" } }, -> { ::User.new(name: "new") }, -> { ::Post.first },
-     -> { ::User.order(:id).first.tap { |it| it.name = "changed" } }]
+     -> { ::User.order(:id).first.tap { |it| it.name = "changed" } }, user,
+     -> { ::User.order(:id).first.tap { |it| def it.name = "its own" } }]
   end
 
   # Whatever a method returns, in whichever order.

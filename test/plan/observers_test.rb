@@ -52,6 +52,8 @@ class PlanObserversTest < PlanChecklistCase
       field :author, PlanTypes::User
       field :comments, [PlanTypes::Comment]
       field :pages, PlanTypes::Comment.connection_type, method: :comments, connection: true
+      field :writer, PlanTypes::User
+      def writer = object.author.presence
     end
     root = type("Query") do
       field :them, [post], null: false
@@ -83,6 +85,13 @@ class PlanObserversTest < PlanChecklistCase
       assert_equal plain.keys.sort, piped.keys.sort
       assert_equal [1], piped.reject { |(_, name), _| name == "BaseConnection.pageInfo.graphql" }.values.uniq, piped.inspect
     end
+  end
+
+  # A field that only calls a method is no less one.
+  def test_monitoring_of_methods
+    (plain,), (piped,) = spied("{ them { title writer { name } } }")
+    assert_equal plain.slice([:start, "Post.writer.graphql"]), piped.slice([:start, "Post.writer.graphql"])
+    assert_operator piped[[:start, "Post.writer.graphql"]], Engine::NEXT ? :== : :>, 1
   end
 
   # (A field that lets others go on is told of twice, as with any dataloader.)
