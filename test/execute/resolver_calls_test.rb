@@ -135,7 +135,7 @@ class ResolverCallsTest < PlanTest
 
   # Whatever a method returns, in whichever order.
   def test_what_is_returned
-    %w[answer answers strict].product(["{ name loud }", "{ name id }"]) do |field, selected|
+    %w[answer answers strict].product(["{ name loud }", "{ name count }"]) do |field, selected|
       answers.each_slice(4).with_index do |some, index|
         some.rotate(index % 4).then do |all|
           assert_same("{ posts { id #{field} #{selected} title } }", answers: all.each_with_index.to_h { |it, at| [at + 1, it] })
