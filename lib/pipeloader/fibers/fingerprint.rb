@@ -102,7 +102,7 @@ module Pipeloader
     def note_object(object)
       Snapshot.variables_of(object).each do |name|
         value = object.instance_variable_get(name)
-        @fields << object << name << value unless Snapshot.kind(object) == :scopes # which keeps its Hashes
+        @fields << object << name << value
         note(value)
       end
     end

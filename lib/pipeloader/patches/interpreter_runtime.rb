@@ -34,8 +34,9 @@ module Pipeloader
         return if HALT.equal?(continued)
 
         selections = nodes.equal?(node) || nodes.one? ? node.selections : nodes.flat_map(&:selections)
+        scoped, state.was_authorized_by_scope_items = state.was_authorized_by_scope_items, nil
         continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
-                       result.graphql_application_value, arguments, name, result, nil, state)
+                       result.graphql_application_value, arguments, name, result, scoped, state)
       rescue StandardError => e
         pipeloader_raise(e, result)
       end
