@@ -77,8 +77,8 @@ class ResolverCallsTest < PlanTest
     def strict = answer
     def lists = [[object.author, nil], nil, []]
     def related = object.author.posts.order(:id).limit(2)
-    def shape = object.id == 2 ? 13 : object.score
-    def shapes = [object.score, 13, nil]
+    def shape = object.id == 2 ? 13 : object.likes
+    def shapes = [object.likes, 13, nil]
     def pair = Pair.new(object.id, object.author)
   end
 
@@ -89,8 +89,10 @@ class ResolverCallsTest < PlanTest
     def author = object.author.presence
   end
 
+  # graphql 2.5 raises where an item fails in a job of its own, as with any dataloader.
   def pair(**options, &block)
     schemas({ posts: [[PostType], -> { ::Post.order(:id).limit(6) }] }, **options) do
+      use GraphQL::Dataloader
       lazy_resolve(Later, :get)
       orphan_types Writer, Second
       class_eval(&block) if block
