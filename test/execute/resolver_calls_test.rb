@@ -9,6 +9,10 @@ class ResolverCallsTest < PlanTest
     def get = value.is_a?(Exception) ? raise(value) : value
   end
 
+  Reading = Struct.new(:id) do
+    def get = ::User.find(id).name
+  end
+
   Pair = Struct.new(:id, :author)
   Skipped = Class.new(GraphQL::Execution::Skip)
 
@@ -198,5 +202,40 @@ class ResolverCallsTest < PlanTest
       Array.new(2) { text_of(schema.execute("{ posts { note author { loud } again: note } }", context: { user: ::User.first }).to_h) }
     end
     assert_equal(*answers)
+  end
+
+  class Growing < Schemas::Base
+    graphql_name "CalledGrowing"
+    field :name, String
+    field :grow, String
+    field :late, String
+    field :me, "ResolverCallsTest::Growing"
+    def grow = object.update!(name: "#{object.name}+") && object.name
+    def me = object.itself
+    def late = Reading.new(object.id)
+  end
+
+  # What stands at two places, and is changed at one of them.
+  def test_a_record_that_changes_in_a_transaction
+    schemas = schemas({ writer: [Growing, -> { ::User.order(:id).first }] })
+    ["{ writer { me { name grow } x: me { name } } }", "{ writer { name grow me { name grow } x: me { grow name } } }"].each do |query|
+      answers = schemas.map { |schema| rolled_back { text_of(schema.execute(query).to_h) } }
+      assert_equal(*answers)
+    end
+  end
+
+  # Lazy values of one mutation come before the next one.
+  def test_lazy_values_of_mutations
+    mutation = type("Mutation") do
+      field(:grow, Growing) { argument :by, String }
+      define_method(:grow) { |by:| ::User.order(:id).first.tap { |it| it.update!(name: "user 1#{by}") } }
+    end
+    schemas = schemas({ writer: [Growing, -> {}] }, mutation: mutation) { lazy_resolve(Reading, :get) }
+    query = 'mutation { a: grow(by: "a") { name late } b: grow(by: "b") { late name } }'
+    answers = schemas.map { |schema| schema.execute(query).to_h }
+    assert_equal(*answers.map { |answer| text_of(answer) })
+    assert_equal ["user 1a", "user 1b"], answers.last.fetch("data").values.pluck("late")
+  ensure
+    ::User.order(:id).first.update!(name: "user 1")
   end
 end

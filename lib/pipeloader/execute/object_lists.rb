@@ -25,6 +25,7 @@ module Pipeloader
     # Goes on with an object that graphql-ruby has made.
     #
     # @param fields [Hash] as ObjectList's
+    # @return [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] +result+, in which graphql 2.5 looks for lazy values
     def go_on(partial, result, fields)
       course = course(partial, result, fields)
       last = @loader.pipeloader_last
@@ -32,6 +33,7 @@ module Pipeloader
       member = objects.add(result, fields, current_job)
       read_ahead(objects, result.graphql_selections, result.ast_node) { [member.record] }
       objects.enqueue unless @loader.pipeloader_last.equal?(objects) # it may be done by now
+      result
     end
 
     # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of an object

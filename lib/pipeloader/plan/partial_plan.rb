@@ -26,9 +26,9 @@ module Pipeloader
       @links, @leaves = entries.partition { |_, entry| entry.respond_to?(:lookup) }.map(&:to_h)
     end
 
-    # @return [Array<Class>] as Plan's: where it reads, if it does
+    # @return [Array<Class>] as Plan's
     def databases
-      return NONE unless links?
+      return NONE unless record?
 
       @databases ||= [@model, *@links.each_value.flat_map(&:databases)].uniq(&:connection_specification_name)
     end
