@@ -17,6 +17,7 @@ module Pipeloader
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects)
         install_arguments
+        when_loaded(:active_record) { singleton_class.prepend(ModelMethods) }
         Response.preparation = method(:prepare_for_response)
         Witness.installation = method(:install_witness)
         GraphQL::Schema::Object.extend(FieldExact)
@@ -134,6 +135,7 @@ require "pipeloader/patches/association_source"
 require "pipeloader/patches/relation_connection"
 require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/runtime_plan"
+require "pipeloader/patches/model_methods"
 require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_resolvers"
 require "pipeloader/patches/step_nulls"

@@ -16,6 +16,12 @@ module Pipeloader
         known&.current? ? known : model.instance_variable_set(:@pipeloader_plain, new(model))
       end
 
+      # A method of the +changed+ model's is another: what is known of it, its heirs, and those of whom it is one, isn't any more.
+      def outdate(changed)
+        relatives = changed.ancestors.take_while { |it| !it.equal?(ActiveRecord::Base) }.grep(Class) + changed.descendants
+        relatives.each { |it| it.instance_variable_get(:@pipeloader_plain)&.outdate(changed) }
+      end
+
       # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. Where both are of
       # one table, it looks into both for the foreign key.
       #
@@ -70,9 +76,12 @@ module Pipeloader
     # True if its reads are pipelined.
     def postgresql? = PostgreSQL.adapter?(@model.connection_db_config.adapter_class)
 
+    # Isn't #current? any more, if that has to do with the +changed+ model.
+    def outdate(changed) = @outdated ||= @model <= changed || @family.members.include?(changed)
+
     # True if the model is as it was, and so are its heirs. After `reset_column_information` it isn't.
     def current?
-      @model.attribute_types.equal?(@types) && @family.current? && (@callbacks.nil? || @callbacks.current?)
+      !@outdated && @model.attribute_types.equal?(@types) && @family.current? && (@callbacks.nil? || @callbacks.current?)
     end
 
     # @return [Callbacks] of its records

@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+
+# Methods of models that become others once plans know them: stubs of an application's tests, above all.
+class RedefinitionsTest < PlanTest
+  class Root < ActiveRecord::Base
+    self.abstract_class = true
+  end
+
+  class Writer < Root
+    self.table_name = "users"
+  end
+
+  class Entry < Root
+    self.table_name = "posts"
+    belongs_to :author, class_name: "RedefinitionsTest::Writer"
+  end
+
+  class WriterType < Schemas::Base
+    graphql_name "RedefinedWriter"
+    field :id, ID
+    field :name, String
+  end
+
+  class EntryType < Schemas::Base
+    graphql_name "RedefinedEntry"
+    field :title, String
+    field :author, WriterType
+    field :opaque, WriterType
+    def opaque = object.author.presence
+  end
+
+  QUERIES = ["{ entries { title author { name } } }", "{ entries { title opaque { id name } } }", "{ writers { id name } }"].freeze
+  Loud = Module.new { def name = "#{super}!" }
+
+  # {what changes => [the change, its end]}
+  CHANGES = {
+    defined: [-> { Writer.class_eval { def name = "#{super}!" } }, -> { Writer.remove_method(:name) }],
+    defined_above: [-> { Root.class_eval { def name = "#{self[:name]}!" } && Root.alias_method(:name_above, :name) },
+                    -> { %i[name name_above].each { |name| Root.remove_method(name) } }],
+    association: [-> { Entry.class_eval { def author = super.dup.tap { |it| it.id, it.name = 7, "stub" } } }, -> { Entry.remove_method(:author) }],
+    aliased: [-> { Writer.class_eval { alias_method :name, :created } }, -> { Writer.remove_method(:name) }],
+    by_code: [-> { Writer.define_method(:name) { "by code" } }, -> { Writer.remove_method(:name) }]
+  }.freeze
+
+  Writer.class_eval { def created = "created" }
+
+  def pair = schemas({ entries: [[EntryType], -> { Entry.order(:id).limit(5) }], writers: [[WriterType], -> { Writer.order(:id).limit(5) }] })
+
+  CHANGES.each do |name, (change, back)|
+    define_method(:"test_#{name}") do
+      schemas = pair
+      before = answers(schemas)
+      begin
+        change.call
+        after = answers(schemas)
+      ensure
+        back.call
+      end
+      assert_equal before, answers(schemas)
+      name == :defined_above ? assert_equal(before, after) : refute_equal(before, after)
+      assert_plan(QUERIES.last, schemas) # again
+    end
+  end
+
+  # What can't be undone; as mocha does.
+  %w[prepend include].each do |way|
+    define_method(:"test_#{way}") do
+      made = Class.new(Writer) { def self.name = "Made" }
+      schemas = schemas({ writers: [[WriterType], -> { made.order(:id).limit(3) }] })
+      before = Array.new(3) { both("{ writers { id name } }", schemas) }.uniq
+      made.public_send(way, Module.new { def name = "#{super}!" })
+      after = Array.new(3) { both("{ writers { id name } }", schemas) }.uniq
+      assert_equal [1, 1], [before.size, after.size]
+      [before, after].each { |((plain, piped))| assert_equal plain, piped }
+      refute_equal before, after
+    end
+  end
+
+  # A class that somebody derives changes nothing of the one that it is derived from.
+  def test_a_class_that_is_derived
+    schemas = pair
+    answers(schemas)
+    known = Writer.instance_variable_get(:@pipeloader_plain)
+    Class.new(Writer) { def name = "derived" }
+    answers(schemas)
+    assert_same known, Writer.instance_variable_get(:@pipeloader_plain)
+  end
+
+  private
+
+  def both(query, schemas) = schemas.map { |schema| text_of(outcome { schema.execute(query).to_h }) }
+
+  def answers(schemas)
+    QUERIES.map do |query|
+      3.times { assert_equal(*both(query, schemas)) }
+      both(query, schemas).last
+    end
+  end
+end
