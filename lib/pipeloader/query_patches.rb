@@ -21,6 +21,7 @@ module Pipeloader
         Response.preparation = method(:prepare_for_response)
         Witness.installation = method(:install_witness)
         GraphQL::Schema::Object.extend(FieldExact)
+        GraphQL::Schema::Object.singleton_class.prepend(TypeMethods)
       end
 
       def install_on_interpreter
@@ -135,7 +136,7 @@ require "pipeloader/patches/association_source"
 require "pipeloader/patches/relation_connection"
 require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/runtime_plan"
-require "pipeloader/patches/model_methods"
+require "pipeloader/patches/redefinitions"
 require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_resolvers"
 require "pipeloader/patches/step_nulls"

@@ -64,6 +64,37 @@ class RedefinitionsTest < PlanTest
     end
   end
 
+  # {what changes of an object type => [the change, its end]}
+  TYPE_CHANGES = {
+    defined: [->(type) { type.class_eval { def name = "#{object.name}!" } }, ->(type) { type.remove_method(:name) }],
+    chain: [->(type) { type.class_eval { def count = 7 } }, ->(type) { type.remove_method(:count) }],
+    guard: [->(type) { type.define_singleton_method(:authorized?) { |object, _| object.id != 2 } },
+            ->(type) { type.singleton_class.remove_method(:authorized?) }],
+    scope: [->(type) { type.define_singleton_method(:scope_items) { |items, _| items.first(2) } },
+            ->(type) { type.singleton_class.remove_method(:scope_items) }]
+  }.freeze
+
+  TYPE_CHANGES.each do |name, (change, back)|
+    [false, true].each do |above|
+      define_method(:"test_type_#{name}#{"_above" if above}") do
+        root = type("RedefinedRoot") { def count = object.class.where(id: ..object.id).count }
+        base = type("RedefinedAbove", root)
+        type = type("Redefined", base) do
+          field :id, GraphQL::Types::ID
+          field :name, String
+          field :count, Integer
+        end
+        schemas = schemas({ writers: [[type], -> { Writer.order(:id).limit(4) }], writer: [type, -> { Writer.order(:id).second }] })
+        queries = ["{ writers { id name } writer { id } }", "{ writers { count } writer { name count } }"]
+        before, changed, after = [change, back, nil].map do |step|
+          queries.map { |query| Array.new(3) { both(query, schemas) }.uniq.tap { |it| assert_equal(*it.first, "#{query} #{it.size}") } }.tap { step&.call(above ? base : type) }
+        end
+        refute_equal before, changed
+        assert_equal before, after
+      end
+    end
+  end
+
   # What can't be undone; as mocha does.
   %w[prepend include].each do |way|
     define_method(:"test_#{way}") do
