@@ -268,6 +268,16 @@ class DynamicStateTest < PipeloaderTest
     refute_predicate ActiveRecord::Base.connection.pipeloader_session, :gathering?
   end
 
+  # What ActiveRecord and ActiveSupport make when a thread first needs it, nobody has assigned.
+  def test_a_thread_that_begins
+    schema = Schemas.pair.last
+    bursts = lambda do
+      schema.execute("{ posts { title author { name } comments { body } } }").context.namespace(:pipeloader)[:bursts]
+    end
+    2.times { bursts.call }
+    assert_equal [2, 2], Thread.new { Array.new(2) { bursts.call } }.value
+  end
+
   private
 
   # As above, where what is assigned is there to stay.
