@@ -270,6 +270,7 @@ class DynamicStateTest < PipeloaderTest
 
   # What ActiveRecord and ActiveSupport make when a thread first needs it, nobody has assigned.
   def test_a_thread_that_begins
+    assert ActiveRecord::RuntimeRegistry # which Rails loads, and which then hears of each statement
     schema = Schemas.pair.last
     bursts = lambda do
       schema.execute("{ posts { title author { name } comments { body } } }").context.namespace(:pipeloader)[:bursts]
