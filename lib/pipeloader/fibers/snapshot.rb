@@ -57,8 +57,8 @@ module Pipeloader
     COUNTER = "active_record_"
     # Lists to which events are added by whoever reads: ActionDispatch::ServerTiming's, which is on in development.
     COLLECTIONS = %i[action_dispatch_server_timing_events].freeze
-    # Made by ActiveSupport and ActiveRecord when they first need it, and kept: the instrumenter by which all events are sent; from
-    # ActiveRecord 8.1 on, what adds up times.
+    # Made by ActiveSupport and ActiveRecord when they first need it, and kept: the instrumenter by which all events are sent;
+    # from ActiveRecord 8.1 on, what adds up times.
     MEMOS = %i[active_support_notifications_registry active_record_instrumenter active_record_runtime].freeze
     private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS
 
