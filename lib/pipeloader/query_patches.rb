@@ -17,11 +17,10 @@ module Pipeloader
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects)
         install_arguments
-        when_loaded(:active_record) { singleton_class.prepend(ModelMethods) }
+        when_loaded(:active_record) { singleton_class.prepend(Redefinitions) }
         Response.preparation = method(:prepare_for_response)
         Witness.installation = method(:install_witness)
         GraphQL::Schema::Object.extend(FieldExact)
-        GraphQL::Schema::Object.singleton_class.prepend(TypeMethods)
       end
 
       def install_on_interpreter

@@ -64,37 +64,6 @@ class RedefinitionsTest < PlanTest
     end
   end
 
-  # {what changes of an object type => [the change, its end]}
-  TYPE_CHANGES = {
-    defined: [->(type) { type.class_eval { def name = "#{object.name}!" } }, ->(type) { type.remove_method(:name) }],
-    chain: [->(type) { type.class_eval { def count = 7 } }, ->(type) { type.remove_method(:count) }],
-    guard: [->(type) { type.define_singleton_method(:authorized?) { |object, _| object.id != 2 } },
-            ->(type) { type.singleton_class.remove_method(:authorized?) }],
-    scope: [->(type) { type.define_singleton_method(:scope_items) { |items, _| items.first(2) } },
-            ->(type) { type.singleton_class.remove_method(:scope_items) }]
-  }.freeze
-
-  TYPE_CHANGES.each do |name, (change, back)|
-    [false, true].each do |above|
-      define_method(:"test_type_#{name}#{"_above" if above}") do
-        root = type("RedefinedRoot") { def count = object.class.where(id: ..object.id).count }
-        base = type("RedefinedAbove", root)
-        type = type("Redefined", base) do
-          field :id, GraphQL::Types::ID
-          field :name, String
-          field :count, Integer
-        end
-        schemas = schemas({ writers: [[type], -> { Writer.order(:id).limit(4) }], writer: [type, -> { Writer.order(:id).second }] })
-        queries = ["{ writers { id name } writer { id } }", "{ writers { count } writer { name count } }"]
-        before, changed, after = [change, back, nil].map do |step|
-          queries.map { |query| Array.new(3) { both(query, schemas) }.uniq.tap { |it| assert_equal(*it.first, "#{query} #{it.size}") } }.tap { step&.call(above ? base : type) }
-        end
-        refute_equal before, changed
-        assert_equal before, after
-      end
-    end
-  end
-
   # What can't be undone; as mocha does.
   %w[prepend include].each do |way|
     define_method(:"test_#{way}") do
@@ -117,6 +86,35 @@ class RedefinitionsTest < PlanTest
     Class.new(Writer) { def name = "derived" }
     answers(schemas)
     assert_same known, Writer.instance_variable_get(:@pipeloader_plain)
+  end
+
+  # A class is loaded as ever, whatever methods of its own it has; and no statement is sent for it.
+  def test_classes_with_methods_of_that_name
+    answers(pair)
+    statements = WireCounter.trips([]) do
+      Class.new(Root) do
+        self.table_name = "users"
+        def self.descendants(of) = where(id: of..)
+        def self.ancestors = where(id: 3)
+        def self.subclasses = where(id: 3)
+        def self.instance_variable_get(_) = raise("asked")
+        def self.name = "Made"
+        def first = 1
+        define_method(:second) { 2 }
+        remove_method :first
+        include Module.new
+      end
+    end
+    assert_empty statements
+  end
+
+  # (Where nothing of ours can be looked at.)
+  def test_a_ractor
+    answers(pair)
+    assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+      Warning[:experimental] = false
+      assert_equal :defined, Ractor.new(Class.new(RedefinitionsTest::Root)) { |it| it.class_eval("def foo = 1") && :defined }.take
+    RUBY
   end
 
   private

@@ -14,33 +14,19 @@ module Pipeloader
       end
 
       # @return [Plans] those of the operation, which it keeps
-      def for(operation) = operation.plans&.current? ? operation.plans : operation.plans = new(operation)
-
-      # A method of an object type is another.
-      def outdate(type)
-        @redefined += 1 if [type, *type.descendants].any? { |it| PlainField.known?(it) }
-      end
-
-      # How often that was so.
-      attr_reader :redefined
+      def for(operation) = operation.plans ||= new(operation)
     end
-
-    @redefined = 0
 
     alias inspect to_s
 
     #: (Operation) -> void
     def initialize(operation)
       @operation = operation
-      @redefined = Plans.redefined
       # {place => {type => {model => Selection}}}; several types where a place is in a fragment on an interface
       @selections = {}
       @preloads = Preloads.new(operation)
       @associations = {} # {[type, field, model] => reflection; nil where the field gives no association}
     end
-
-    # True if all object types have the methods that they had.
-    def current? = @redefined == Plans.redefined
 
     # The part of the response for +value+, which a field's resolver has returned.
     #

@@ -30,9 +30,6 @@ module Pipeloader
       plain&.current? ? plain : known[field] = new(type, field)
     end
 
-    # True if anything was proved of the +type+'s fields.
-    def self.known?(type) = type.singleton_class.instance_variable_defined?(:@pipeloader_fields)
-
     attr_reader :field
 
     # @return [Permit, nil] whether it is resolved at all, where code of the application's says so

@@ -13,13 +13,10 @@ module Pipeloader
       # Kept by the model itself, so that reloaded code has its own, as long as its columns are the same.
       def of(model)
         known = model.instance_variable_get(:@pipeloader_plain)
-        known&.current? ? known : model.instance_variable_set(:@pipeloader_plain, new(model))
-      end
+        return known if known&.current?
 
-      # A method of the +changed+ model's is another: what is known of it, its heirs, and those of whom it is one, isn't any more.
-      def outdate(changed)
-        relatives = changed.ancestors.take_while { |it| !it.equal?(ActiveRecord::Base) }.grep(Class) + changed.descendants
-        relatives.each { |it| it.instance_variable_get(:@pipeloader_plain)&.outdate(changed) }
+        Redefined.watched = true
+        model.instance_variable_set(:@pipeloader_plain, new(model))
       end
 
       # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. Where both are of
