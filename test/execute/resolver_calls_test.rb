@@ -2,7 +2,7 @@
 
 require_relative "../support/plans"
 
-# Methods with code of their own that are called directly, and bring objects: with whatever they return graphql-ruby's answer is given.
+# Resolver methods that are called directly, and bring objects: whatever they return, the answer is graphql-ruby's.
 class ResolverCallsTest < PlanTest
   # What stands for a value that comes later.
   Later = Struct.new(:value) do
@@ -125,7 +125,7 @@ class ResolverCallsTest < PlanTest
     define_method(:"test_query_#{index}") { 3.times { assert_same(query) } }
   end
 
-  # {what is returned for each of the first posts}
+  # What a method may return or raise.
   def answers
     user = -> { ::User.order(:id).first }
     [user, -> {}, -> { Later.new(user.call) }, -> { Later.new(nil) }, -> { Later.new(GraphQL::ExecutionError.new("late")) },

@@ -268,7 +268,7 @@ class DynamicStateTest < PipeloaderTest
     refute_predicate ActiveRecord::Base.connection.pipeloader_session, :gathering?
   end
 
-  # What ActiveRecord and ActiveSupport make when a thread first needs it, nobody has assigned.
+  # ActiveRecord and ActiveSupport make some state when a thread first needs it. That is no assignment.
   def test_a_thread_that_begins
     assert ActiveRecord::RuntimeRegistry # which Rails loads, and which then hears of each statement
     schema = Schemas.pair.last

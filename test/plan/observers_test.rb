@@ -87,7 +87,7 @@ class PlanObserversTest < PlanChecklistCase
     end
   end
 
-  # A field that only calls a method is no less one.
+  # A monitor hears of fields whose methods are called directly.
   def test_monitoring_of_methods
     (plain,), (piped,) = spied("{ them { title writer { name } } }")
     assert_equal plain.slice([:start, "Post.writer.graphql"]), piped.slice([:start, "Post.writer.graphql"])

@@ -32,13 +32,11 @@ class RedefinitionsTest < PlanTest
   end
 
   QUERIES = ["{ entries { title author { name } } }", "{ entries { title opaque { id name } } }", "{ writers { id name } }"].freeze
-  Loud = Module.new { def name = "#{super}!" }
 
   # {what changes => [the change, its end]}
   CHANGES = {
     defined: [-> { Writer.class_eval { def name = "#{super}!" } }, -> { Writer.remove_method(:name) }],
-    defined_above: [-> { Root.class_eval { def name = "#{self[:name]}!" } && Root.alias_method(:name_above, :name) },
-                    -> { %i[name name_above].each { |name| Root.remove_method(name) } }],
+    defined_above: [-> { Root.class_eval { def name = "#{self[:name]}!" } }, -> { Root.remove_method(:name) }],
     association: [-> { Entry.class_eval { def author = super.dup.tap { |it| it.id, it.name = 7, "stub" } } }, -> { Entry.remove_method(:author) }],
     aliased: [-> { Writer.class_eval { alias_method :name, :created } }, -> { Writer.remove_method(:name) }],
     by_code: [-> { Writer.define_method(:name) { "by code" } }, -> { Writer.remove_method(:name) }]
@@ -60,11 +58,11 @@ class RedefinitionsTest < PlanTest
       end
       assert_equal before, answers(schemas)
       name == :defined_above ? assert_equal(before, after) : refute_equal(before, after)
-      assert_plan(QUERIES.last, schemas) # again
+      assert_plan(QUERIES.last, schemas) # It has a plan again.
     end
   end
 
-  # What can't be undone; as mocha does.
+  # A module stays where it was put. mocha prepends one for each stub.
   %w[prepend include].each do |way|
     define_method(:"test_#{way}") do
       made = Class.new(Writer) { def self.name = "Made" }
@@ -78,7 +76,7 @@ class RedefinitionsTest < PlanTest
     end
   end
 
-  # A class that somebody derives changes nothing of the one that it is derived from.
+  # A new subclass changes nothing of its superclass.
   def test_a_class_that_is_derived
     schemas = pair
     answers(schemas)
@@ -88,7 +86,7 @@ class RedefinitionsTest < PlanTest
     assert_same known, Writer.instance_variable_get(:@pipeloader_plain)
   end
 
-  # A class is loaded as ever, whatever methods of its own it has; and no statement is sent for it.
+  # A class loads, and sends no statement, whatever class methods it has.
   def test_classes_with_methods_of_that_name
     answers(pair)
     statements = WireCounter.trips([]) do
@@ -108,7 +106,7 @@ class RedefinitionsTest < PlanTest
     assert_empty statements
   end
 
-  # (Where nothing of ours can be looked at.)
+  # A Ractor may define methods, but not read what the main one keeps of a class.
   def test_a_ractor
     answers(pair)
     assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)

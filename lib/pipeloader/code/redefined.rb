@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Models of which a method has become another one. Called while classes are loaded: it asks none of their own methods, and costs
-  # nothing until something was proved.
+  # Outdates what is known of a model when one of its methods is added, removed or replaced. It is called while classes are
+  # loaded, so it calls none of their own methods, and does nothing until something was proved.
   module Redefined
     ANCESTORS = Module.instance_method(:ancestors)
     SUBCLASSES = Class.instance_method(:subclasses)
@@ -13,7 +13,7 @@ module Pipeloader
       # Whether anything was proved of any model.
       attr_writer :watched
 
-      # What is known of the +changed+ model, its heirs, and those of whom it is one, isn't any more.
+      # Outdates what is known of the +changed+ model, of its heirs, and of the models whose heir it is.
       def note(changed)
         return unless Pipeloader.main_ractor? && @watched
 

@@ -26,18 +26,20 @@ module Pipeloader
       ObjectPlace.new(partial, field, item, non_null, node, selections, arguments, @runtime, @watched)
     end
 
+    # @param value what a field has brought
     # @param non_null [Boolean] whether a null may not stand there, if +type+ doesn't say so
-    # @return [ObjectMaker, nil] for a record that a field has brought; nil as #at
-    def maker(record, field, type, non_null, node, selections, arguments)
-      place = at(field, type, node, selections, arguments, record.class, non_null: non_null || type.non_null?)
-      return unless place&.partial&.takes?(record)
+    # @return [ObjectMaker, nil] for a record; nil as #at
+    def maker(value, field, type, non_null, node, selections, arguments)
+      return unless ActiveRecord::Base === value && (model = ReturnedValue.record_class(value))
+
+      place = at(field, type, node, selections, arguments, model, non_null: non_null || type.non_null?)
+      return unless place&.partial&.takes?(value)
 
       maker = place.maker
       @makers[node] = maker if place.partial.planless? && field.type.unwrap.equal?(place.type)
       maker
     end
 
-    # @param value what a field has brought
     # @return [ObjectMaker, nil] the one that was made there last, if it does for this, too
     def known_maker(value, field, node, selections, arguments)
       maker = @makers[node]

@@ -5,8 +5,8 @@ module Pipeloader
     # Host:: ActiveRecord::Base's singleton class
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: a plan reads a column where the reader is ActiveRecord's own. Tests stub readers: RSpec's
-    #   `allow_any_instance_of` and mocha's `any_instance` define them anew on the class, and take them off again. Ruby tells the
-    #   class alone.
+    #   `allow_any_instance_of` and mocha's `any_instance` define them anew on the class, and take them off again. Ruby
+    #   tells nobody but the class.
     # Falls through when:: always; it only takes note.
     module Redefinitions
       def include(...) = super.tap { Redefined.note(self) }

@@ -14,13 +14,13 @@ module Pipeloader
         if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
           ResolverFiber.current&.settle
           if pipeloader_plans
-            maker = @pipeloader_object_lists.places.known_maker(value, field, ast_node, next_selections, arguments)
-            return @pipeloader_object_lists.bring(maker, selection_result, result_name, value) if maker
+            places = @pipeloader_object_lists.places
+            unless (maker = places.known_maker(value, field, ast_node, next_selections, arguments))
+              tree = pipeloader_plans.grow_either(value, current_type, next_selections, ast_node, context)
+              return set_result(selection_result, result_name, tree, false, is_non_null) if tree
 
-            tree = pipeloader_plans.grow_either(value, current_type, next_selections, ast_node, context)
-            return set_result(selection_result, result_name, tree, false, is_non_null) if tree
-
-            maker = pipeloader_maker(value, field, current_type, is_non_null, ast_node, next_selections, arguments)
+              maker = places.maker(value, field, current_type, is_non_null, ast_node, next_selections, arguments)
+            end
             return @pipeloader_object_lists.bring(maker, selection_result, result_name, value) if maker
 
             value, place = pipeloader_place(value, current_type, field, ast_node, next_selections, arguments)
@@ -64,11 +64,6 @@ module Pipeloader
 
         partial = plans.partial(type, result.graphql_selections, result.ast_node, model)
         partial if partial&.takes?(object.object)
-      end
-
-      # @return [ObjectMaker, nil] for a record; nil where graphql-ruby is to make its object
-      def pipeloader_maker(value, ...)
-        @pipeloader_object_lists.places.maker(value, ...) if ActiveRecord::Base === value && ReturnedValue.record_class(value)
       end
 
       # @return [Array(Object, (ObjectPlace | nil))] the value, or its records if they are to be gone through in their place

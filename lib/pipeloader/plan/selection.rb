@@ -68,9 +68,10 @@ module Pipeloader
     # True if it is of records, and not of other things.
     def record? = @model < ActiveRecord::Base
 
-    # True if all models are as they were.
+    # True if all models are as they were. A PartialPlan asks its own.
     def current?
-      (@plan.nil? || @plan.current?) && (@partial ? @partial.current? : @plain_model.nil? || @plain_model.current?)
+      known = @partial || @plain_model
+      (known.nil? || known.current?) && (@plan.nil? || @plan.current?)
     end
 
     # @return [Plan, nil] nil if any field isn't plain

@@ -73,7 +73,7 @@ module Pipeloader
     # True if its reads are pipelined.
     def postgresql? = PostgreSQL.adapter?(@model.connection_db_config.adapter_class)
 
-    # Isn't #current? any more, if that has to do with the +changed+ model.
+    # Makes it not #current? if the +changed+ model is its own, an ancestor, or an heir that it knows.
     def outdate(changed) = @outdated ||= @model <= changed || @family.members.include?(changed)
 
     # True if the model is as it was, and so are its heirs. After `reset_column_information` it isn't.
