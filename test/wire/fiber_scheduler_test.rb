@@ -166,10 +166,5 @@ class FiberSchedulerTest < WireCase
 
   def select(sql) = Gated.with_connection { |connection| connection.select_value("SELECT #{sql}") }
 
-  def schema(piped, fields)
-    return super unless piped && @lanes
-
-    @schemas ||= {}
-    @schemas[fields] ||= Class.new(super(false, fields)) { use(Pipeloader, lanes: { most: 3, declared: [/pg_advisory/] }) }
-  end
+  def options = @lanes ? { lanes: @lanes } : super
 end

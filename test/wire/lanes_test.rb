@@ -8,21 +8,6 @@ class LanesTest < WireCase
   DECLARED = /pg_backend_pid\(\)/
   WHO = "SELECT pg_backend_pid()"
 
-  SCHEMAS = Hash.new do |schemas, (lanes, fields)|
-    query = Class.new(GraphQL::Schema::Object) do
-      graphql_name "Query"
-      fields.times do |index|
-        field :"f#{index}", String
-        define_method(:"f#{index}") { context[:resolver].call(index) && "done" }
-      end
-    end
-    schemas[[lanes, fields]] = Class.new(GraphQL::Schema) do
-      query(query)
-      use(Pipeloader, lanes: lanes) if lanes
-      validate_timeout(nil)
-    end
-  end
-
   def setup
     super
     @lanes = { most: 4, declared: [DECLARED] }
@@ -411,7 +396,7 @@ class LanesTest < WireCase
 
   private
 
-  def schema(piped, fields) = SCHEMAS[[(@lanes if piped), fields]]
+  def options = { lanes: @lanes }
 
   def connect(pool, **settings)
     connect_gated(pool: pool, **settings)
@@ -425,8 +410,8 @@ class LanesTest < WireCase
   def who(fields) = resolve(true, fields) { |_index| Gated.with_connection { |it| it.select_value(WHO) } }
 
   def counters
-    SCHEMAS[[@lanes, 8]].execute("{ #{Array.new(8) { |it| "f#{it}" }.join(" ")} }",
-                                 context: { resolver: ->(_) { Gated.with_connection { |it| it.select_value(WHO) } } }).context.namespace(:pipeloader).to_h
+    schema(true, 8).execute("{ #{Array.new(8) { |it| "f#{it}" }.join(" ")} }",
+                            context: { resolver: ->(_) { Gated.with_connection { |it| it.select_value(WHO) } } }).context.namespace(:pipeloader).to_h
   end
 
   def times = Pipeloader::Learned.of(Gated.connection_pool).times

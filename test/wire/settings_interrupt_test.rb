@@ -94,9 +94,7 @@ class SettingsInterruptTest < InterruptTest
 
   def writing_request_in_transaction(tag = fresh_tag) = Gated.transaction { writing_request(tag) }
 
-  def schema(_piped, fields)
-    (@@with_settings ||= {})[fields] ||= Class.new(super) do
-      use(Pipeloader, settings: ->(_) { { "role" => ROLE, "app.tenant_id" => 2 } })
-    end
-  end
+  OPTIONS = { settings: ->(_) { { "role" => ROLE, "app.tenant_id" => 2 } } }.freeze
+
+  def options = OPTIONS
 end

@@ -46,8 +46,5 @@ class SnapshotInterruptTest < InterruptTest
     end
   end
 
-  def schema(_piped, fields)
-    lanes = @lanes || 1
-    (@@with_snapshot ||= {})[[fields, lanes]] ||= Class.new(super) { use(Pipeloader, snapshot: true, lanes: lanes) }
-  end
+  def options = { snapshot: true, lanes: @lanes || 1 }
 end

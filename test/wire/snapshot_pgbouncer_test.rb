@@ -28,7 +28,5 @@ class SnapshotPgbouncerTest < PgbouncerCase
 
   private
 
-  @@with_snapshot = {}
-
-  def schema(_piped, fields) = @@with_snapshot[fields] ||= Class.new(super) { use(Pipeloader, snapshot: true) }
+  def options = { snapshot: true }
 end

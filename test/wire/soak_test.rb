@@ -17,13 +17,11 @@ class SoakTest < WireCase
     kill: ->(thread) { thread.kill }
   }.freeze
 
-  POOL = 3
-
   # How a request reads; a tag comes back as it was sent.
   FORMS = {
     prepared: ->(connection, tag) { connection.select_all("SELECT $1::text", "Tag", [SoakTest.bind(tag)], preparable: true).rows.first.first },
     literal: ->(connection, tag) { connection.select_value("SELECT #{connection.quote(tag)}") },
-    large: ->(connection, tag) { connection.select_value("SELECT repeat(#{connection.quote(tag)} || ',', 2000)").split(",").uniq.join("|") },
+    large: ->(connection, tag) { connection.select_value("SELECT repeat(#{connection.quote(tag)} || ',', 2000) FROM generate_series(1, 1)").split(",").uniq.join("|") },
     rows: ->(connection, tag) { connection.select_rows("SELECT #{connection.quote(tag)}, n FROM generate_series(1, 20) AS n").tap { |rows| raise "rows" unless rows.map(&:last) == [*1..20] }.map(&:first).uniq.join("|") },
     fault: lambda do |connection, tag|
       connection.select_value("SELECT #{connection.quote(tag)}::int")
@@ -37,7 +35,7 @@ class SoakTest < WireCase
 
   def setup
     super
-    connect_gated(pool: POOL, checkout_timeout: 60)
+    connect_gated(pool: pool, checkout_timeout: 60)
     Gated.connection_pool.extend(Unstruck::Pool)
     Unstruck::Transactions.on = true
     side(:monitor)
@@ -75,7 +73,7 @@ class SoakTest < WireCase
     Gated.connection_pool.reap # what killed threads had leased
     assert_predicate @wrong, :empty?, -> { @wrong.pop.to_s }
     assert_pool_sound(Gated.connection_pool)
-    assert_operator Gated.connection_pool.connections.size, :<=, POOL
+    assert_operator Gated.connection_pool.connections.size, :<=, pool
     assert_no_stray_backends
     %i[answered struck timed_out sibling_raised].each { |kind| assert_operator @counts[kind], :>, 0, kind }
     puts "  soak: #{done} requests: #{@counts.map { |kind, number| "#{kind} #{number}" }.join(", ")}; " \
@@ -83,6 +81,9 @@ class SoakTest < WireCase
   end
 
   private
+
+  # Connections that five threads share.
+  def pool = 3
 
   # What is loaded lazily, is loaded: a `require` that was struck leaves half a file.
   def warm_up
@@ -192,4 +193,30 @@ class SoakTest < WireCase
   rescue Mishap, Stop
     :struck
   end
+end
+
+# The same with lanes: each thread has a connection, and whoever reads takes others that are free.
+class LanesSoakTest < SoakTest
+  def setup
+    @lanes = Queue.new
+    (1..6).each { |fields| schema(true, fields) } # a connection that was there before might have been asked anything
+    super
+    @listener = ActiveSupport::Notifications.subscribe("burst.pipeloader") { |event| @lanes << true if event.payload[:lane] }
+  end
+
+  def teardown
+    ActiveSupport::Notifications.unsubscribe(@listener)
+    super
+  end
+
+  def test_soak
+    super
+    puts "  soak: #{@lanes.size} bursts by lanes" if ENV["PIPELOADER_ROUNDS"]
+    refute_empty @lanes
+  end
+
+  private
+
+  def pool = 10
+  def options = { lanes: { most: 4, declared: [/./] } }
 end

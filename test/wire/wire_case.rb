@@ -128,10 +128,14 @@ class WireCase < PipeloaderTest
     piped
   end
 
-  @@schemas = {} # {[piped, fields] => schema}
+  # What `use Pipeloader` is given.
+  def options = {}
+
+  @@schemas = {} # {[fields, options, or nil without Pipeloader] => schema}
 
   def schema(piped, fields)
-    @@schemas[[piped, fields]] ||= begin
+    @@schemas[[fields, (options if piped)]] ||= begin
+      given = options
       query = Class.new(GraphQL::Schema::Object) do
         graphql_name "Query"
         fields.times do |index|
@@ -144,7 +148,7 @@ class WireCase < PipeloaderTest
       end
       Class.new(GraphQL::Schema) do
         query(query)
-        use(Pipeloader) if piped
+        use(Pipeloader, **given) if piped
         # By Timeout, which leaves its timer running if its thread is struck on the way into the block.
         validate_timeout(nil)
       end
