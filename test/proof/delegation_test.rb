@@ -29,6 +29,7 @@ class DelegationTest < PlanTest
     return: -> { field :title, String; def title() = (return object.title) },
     parentheses: -> { field :title, String; def title = object().title },
     itself: -> { field :title, String; def title = self.object.title },
+    local: -> { field :title, String; def title = (object = self.object; object.title) },
     defined: -> { field :title, String; define_method(:title) { object.title } },
     alias: -> { field :title, String, resolver_method: :heading; def title = object.title; alias_method :heading, :title },
     module: -> { field :title, String; include OfAModule },
@@ -61,7 +62,6 @@ class DelegationTest < PlanTest
       end
     },
     condition: -> { field :title, String; def title = (object.title if object) },
-    local: -> { field :title, String; def title = (object = self.object; object.title) },
     super: -> { field :title, String; superclass.define_method(:title) { object.title }; def title = super },
     proc: -> { field :title, String; define_method(:title, &->(*) { object.title }) },
     object: -> { field :title, String; def object = super; def title = object.title },

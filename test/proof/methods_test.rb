@@ -51,7 +51,7 @@ class MethodsTest < UnitTest
     "def it = case object.year when 1..3 then object.title else 'none' end" => %i[year title],
     "def it = object.title + object.title" => %i[title],
     "def it = 3" => [], "def it = object" => nil, "def it = object.title.dup" => nil, "def it = object.title.freeze" => nil, "def it = context[:x] + object.title" => %i[title], "def it = context[:x]" => [],
-    "def it = object.title + context[:x]&.name.to_s" => %i[title], "def it = (who = context[:x]; who && who.name + object.title)" => nil, "def it = context[:x].name(1) + object.title" => nil,
+    "def it = object.title + context[:x]&.name.to_s" => %i[title], "def it = (who = context[:x]; who && who.name + object.title)" => %i[title], "def it = (who = context[:x]; who && who.name(1) + object.title)" => nil, "def it = context[:x].name(1) + object.title" => nil,
     "def it = context.fetch(:x) + object.title" => nil, "def it = context[object.title] + object.title" => nil, "def it = context['x'] + object.title" => nil, "def it = context[:current_path] + object.title" => nil,
     "def it = object.title + @more" => nil, "def it = object.title.map { |it| it }" => %i[title], "def it = object.title.send(:upcase)" => nil, "def it = object.title << 'x'" => nil,
     "def it = helper(object.title)" => nil, "def it = object.title.to_s + VERSION" => nil, "def it = object.title + $stdin" => nil, "def it = (object.title.strip rescue 'none')" => nil,

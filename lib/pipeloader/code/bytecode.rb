@@ -105,7 +105,7 @@ module Pipeloader
     # @param step [Array] one of #steps
     # @return [Integer, nil] the line of the first like it
     def line(step)
-      body = @sequence.last
+      step, body = LocalVariables.unmarked(step), @sequence.last
       ends = body.each_index.select { |index| body[index].is_a?(Integer) }.drop(1) << body.size
       found = ends.find { |at| BlockCode.written_out([*@sequence[0..-2], body.take(at)]).include?(step) }
       body.take(found || 0).grep(Integer).last

@@ -95,15 +95,29 @@ module Pipeloader
 
     # @return [Array, nil] the steps behind what is asked of the record
     def of_record(steps)
-      reader, steps = @context ? reader_of_object(steps) : taken(steps) { |call| Bytecode.simple?(call) }
+      reader, behind = @context ? reader_of_object(steps) : taken(steps) { |call| Bytecode.simple?(call) }
       return unless reader && reader?(reader)
-      leads = @association&.call(reader)
-      return of_association(reader, steps) if leads == :several
-      if leads == :one && truth?(steps)
-        @tested |= [reader]
-        return steps
+
+      case @association&.call(reader)
+      when :several then of_association(reader, behind) unless LocalVariables.shared?(steps[-behind.size - 1])
+      when :one then of_associated(reader, behind)
+      else path(reader, behind, @paths)
       end
-      path(reader, steps, @paths)
+    end
+
+    # What is asked of the record that an association leads to.
+    def of_associated(reader, steps)
+      present = behind_presence(steps)
+      tested = present || truth?(steps)
+      @tested |= [reader] if tested
+      return steps if tested && !present
+
+      path(reader, present || steps, @paths)
+    end
+
+    def behind_presence(steps)
+      mid, behind = taken(steps) { |call| Bytecode.on_object?(call) }
+      behind if mid == :presence && KnownMethods.callable?(mid)
     end
 
     def reader?(name) = name.match?(READER) && !(name.end_with?("?") && KnownMethods.callable?(name))

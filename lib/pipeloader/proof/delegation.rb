@@ -18,7 +18,7 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         instructions = Bytecode.of(type.instance_method(name)) or return
-        chain = of_code(instructions.steps, instructions, type)
+        chain = of_code(LocalVariables.written_out(instructions), instructions, type)
         chain if chain&.calls&.any?
       end
 
@@ -40,7 +40,7 @@ module Pipeloader
         return if !Provenance.heirs_have?(model, name) || counted?
 
         instructions = Bytecode.of(model.instance_method(name), []) or return
-        case ConstantNames.models(instructions.steps)
+        case ConstantNames.models(LocalVariables.written_out(instructions))
         in [[:putself], [:opt_send_without_block, { mid: reader, orig_argc: 0 } => call], *steps, [:leave]]
           calls = calls_of(steps, [Chain::Call.new(reader, [], {})], nil) if Bytecode.on_self?(call)
           Chain.new(calls, {}) if calls
@@ -79,7 +79,7 @@ module Pipeloader
         in [:context_value, value] then stack.push(Chain::Parameter.new(value)) if instructions
         in [:newarray, size] if stack.size >= size then stack.push(stack.pop(size))
         in [:newhash, size] if stack.size >= size then stack.push(stack.pop(size).each_slice(2).to_h)
-        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call)
+        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call) && !LocalVariables.shared?(step)
           call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
         else nil
         end

@@ -60,7 +60,7 @@ module Pipeloader
       instructions = Bytecode.of(method, kinds) or unknown(method, "takes arguments by their place, or isn't Ruby's code")
       unknown(method, "rescues, ensures or loops") unless instructions.straight?
       @found[method] = nil
-      steps = ConstantNames.fold(instructions.steps, @receiver ? method.bind(@receiver) : method)
+      steps = ConstantNames.fold(LocalVariables.written_out(instructions), @receiver ? method.bind(@receiver) : method)
       @found[method] = without_own(method, ContextValue.fold(steps, (@host unless @model)))
     end
 

@@ -70,7 +70,7 @@ module Pipeloader
       # Where records are to come, a chain is what is compiled.
       def of_chain(method, type)
         code = Bytecode.of(method) or return
-        case ContextValue.fold(code.steps, type)
+        case ContextValue.fold(LocalVariables.written_out(code), type)
         in [[:putself], [_, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
           left = Delegation.left(steps, [], code)
           new(method, *words(left)) if left.any?
