@@ -31,8 +31,8 @@ module Pipeloader
         once.each_key.inject(steps) { |it, place| without(it, place) }
       end
 
-      # True if what the +step+ returns is asked in several places.
-      def shared?(step) = step.last.is_a?(Hash) && step.last.key?(:shared)
+      # True if what a +call+ returns is asked in several places.
+      def shared?(call) = call.key?(:shared)
 
       # @return [Array] the +step+ as Ruby has compiled it
       def unmarked(step) = step.map { |it| Hash === it ? it.except(*MARK.keys) : it }
@@ -77,10 +77,9 @@ module Pipeloader
       # @return [Array<Array>, nil] nil where two of them may not be the same
       def shared(value)
         case value
-        in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }]] then value
-        in [[:putself], [:opt_send_without_block, { mid: :context, orig_argc: 0 }], [:putobject, Symbol], [:opt_aref, *]] then value
-        in [[:putself], *object, [:opt_send_without_block, { orig_argc: 0 } => call]] if object.size < 2 && !call.key?(:kw_arg)
-          [*value[0..-2], [:opt_send_without_block, call.merge(MARK)]]
+        in [[:putself], [_, { mid: :context }], [:putobject, Symbol], [:opt_aref, *]] then value
+        in [[:putself], *object, [:opt_send_without_block => name, { orig_argc: 0 } => call]] if object.size < 2
+          [*value[0..-2], [name, call.merge(MARK)]]
         else nil
         end
       end

@@ -99,7 +99,7 @@ module Pipeloader
       return unless reader && reader?(reader)
 
       case @association&.call(reader)
-      when :several then of_association(reader, behind) unless LocalVariables.shared?(steps[-behind.size - 1])
+      when :several then of_association(reader, behind) unless LocalVariables.shared?(steps[-behind.size - 1].last)
       when :one then of_associated(reader, behind)
       else path(reader, behind, @paths)
       end

@@ -79,7 +79,7 @@ module Pipeloader
         in [:context_value, value] then stack.push(Chain::Parameter.new(value)) if instructions
         in [:newarray, size] if stack.size >= size then stack.push(stack.pop(size))
         in [:newhash, size] if stack.size >= size then stack.push(stack.pop(size).each_slice(2).to_h)
-        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && Bytecode.on_object?(call) && !LocalVariables.shared?(step)
+        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && chained?(call)
           call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
         else nil
         end
@@ -111,6 +111,8 @@ module Pipeloader
       end
 
       private
+
+      def chained?(call) = Bytecode.on_object?(call) && !LocalVariables.shared?(call)
 
       def counted? = Provenance.rubys(:Coverage)&.running?
 
