@@ -47,6 +47,32 @@ class HostileTest < PlanTest
     assert_plan "{ posts(limit: 3) { loud #{many(30, "author { name }")} #{many(30, "teaser")} #{many(30, "loud")} } }", made: [Post, User]
   end
 
+  # What it does to them, nobody knows.
+  class Keeper < ActiveRecord::Base
+    self.table_name = "posts"
+    belongs_to :author, class_name: "User", optional: true
+    has_many :comments, -> { order(:id) }, foreign_key: :post_id
+    def association(name) = super.tap { |it| it.target = name == :author ? User.find(1) : [] unless it.loaded? }
+  end
+
+  def test_associations_by_a_method_of_the_model
+    person = type("Person") { field :name, String }
+    remark = type("Remark") { field :body, String }
+    keeper = type("Keeper") do
+      field :title, String
+      field :loud, String
+      field :author, person
+      field :comments, [remark]
+      field :signed, String
+      def loud = object.title.dup.upcase
+      def signed = object.author&.name
+    end
+    schemas = schemas({ keepers: [[keeper], -> { Keeper.order(:id).limit(4) }] })
+    ["title author { name }", "loud author { name }", "comments { body }", "loud comments { body }", "title signed", "loud signed"].each do |selected|
+      4.times { assert_equal(*schemas.map { |schema| schema.execute("{ keepers { #{selected} } }").to_h }, selected) }
+    end
+  end
+
   # One fiber reads for all of them; where one can't be read, the others are.
   def test_one_of_many_that_can_not_be_read
     person = type("Person") { field :name, String }

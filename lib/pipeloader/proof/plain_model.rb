@@ -7,7 +7,8 @@ module Pipeloader
     CLASS_METHODS = %i[instantiate instantiate_instance_of discriminate_class_for_record _load_from_sql _query_by_sql
                        find_by_sql].freeze
     INSTANCE_METHODS = %i[init_with_attributes _read_attribute association].freeze
-    private_constant :CLASS_METHODS, :INSTANCE_METHODS
+    PUBLISHING = Mutex.new
+    private_constant :CLASS_METHODS, :INSTANCE_METHODS, :PUBLISHING
 
     class << self
       # Kept by the model itself, so that reloaded code has its own, as long as its columns are the same.
@@ -16,7 +17,7 @@ module Pipeloader
         return known if known&.current?
 
         Redefined.watched = true
-        model.instance_variable_set(:@pipeloader_plain, new(model))
+        publish(model, new(model))
       end
 
       # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. Where both are of
@@ -56,6 +57,20 @@ module Pipeloader
 
         inverse = reflection.inverse_of
         inverse if inverse && (!reflection.belongs_to? || inverse.has_one? || inverse.klass.has_many_inversing)
+      end
+
+      private
+
+      # Redefined tells the one that the model keeps. So who has got another goes by that, which another thread may have proved
+      # meanwhile; and one that is replaced is never current again.
+      def publish(model, made)
+        PUBLISHING.synchronize do
+          known = model.instance_variable_get(:@pipeloader_plain)
+          next known if known&.current?
+
+          known&.outdate(model)
+          model.instance_variable_set(:@pipeloader_plain, made)
+        end
       end
     end
 
@@ -316,6 +331,9 @@ module Pipeloader
     def association(model, name)
       reflection = model.reflect_on_association(name) or return
       return unless generated?(model, model.instance_method(name).owner)
+
+      found = model.instance_method(:association)
+      return Footprint.opaque("`association` on #{found.owner.inspect}") unless Provenance.active_record?(found)
 
       objection = PlainModel.objection_to_target(reflection)
       return Footprint.opaque(objection) if objection
