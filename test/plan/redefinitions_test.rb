@@ -86,6 +86,78 @@ class RedefinitionsTest < PlanTest
     assert_same known, Writer.instance_variable_get(:@pipeloader_plain)
   end
 
+  # Threads that meet a model together go by one proof of it: a redefinition outdates that.
+  def test_threads_that_meet_a_model_together
+    met = Queue.new
+    made = Class.new(Writer) do
+      def self.name = "Made"
+      define_singleton_method(:attribute_types) do
+        gate = Thread.current[:gate]
+        (met << true) && gate.pop if gate
+        super()
+      end
+    end
+    made.attribute_types # its columns are known
+    gates = Array.new(2) { Queue.new }
+    threads = gates.map { |gate| Thread.new { (Thread.current[:gate] = gate) && Pipeloader::PlainModel.of(made) } }
+    2.times { met.pop }
+    gates.each(&:close)
+    known = threads.map(&:value)
+    assert_same(*known)
+    made.class_eval { def name = "stub" }
+    refute_predicate known.first, :current?
+  end
+
+  # Not even where all is again as it was when that was proved.
+  def test_a_proof_that_was_replaced_holds_no_more
+    made = Class.new(ActiveRecord::Base) { self.table_name = "vehicles" }
+    made.define_singleton_method(:name) { "Made" }
+    schemas = schemas({ vehicles: [[WriterType], -> { made.where(type: nil).order(:id) }] })
+    made.insert!({ name: "vehicle", type: nil })
+    first, second = "{ vehicles { id name } }", "{ vehicles { name } }"
+    3.times { assert_equal(*both(first, schemas)) }
+    heir = Class.new(made) { def self.name = "Heir" }
+    3.times { assert_equal(*both(second, schemas)) }
+    made.class_eval { def name = "stub #{id}" }
+    3.times { assert_equal(*both(second, schemas)) }
+    ActiveSupport::DescendantsTracker.clear([heir])
+    3.times { assert_equal(*both(first, schemas)) }
+  ensure
+    made&.where(type: nil)&.delete_all
+  end
+
+  class Chain < Root
+    self.table_name = "users"
+    def friend = Chain.find_by(id: id + 1)
+  end
+
+  class ChainType < Schemas::Base
+    graphql_name "RedefinedChain"
+    field :name, String
+    field :friend, self
+    field :via, self
+    def via = object.friend.presence
+  end
+
+  # Which graphql-ruby asks first, once it's there.
+  def test_resolver_methods_that_come_and_go
+    schemas = schemas({ chains: [[ChainType], -> { Chain.order(:id).limit(2) }] })
+    query = "{ chains { name friend { name } via { name } } }"
+    before = Array.new(4) { both(query, schemas) }.uniq
+    ChainType.class_eval { def friend = Chain.first }
+    after = Array.new(4) { both(query, schemas) }.uniq
+    ChainType.remove_method(:friend)
+    back = Array.new(4) { both(query, schemas) }.uniq
+    own = ChainType.instance_method(:via)
+    ChainType.remove_method(:via)
+    without = Array.new(4) { both(query, schemas) }.uniq
+    [before, after, back, without].each { |((plain, piped), *others)| assert_equal([plain, []], [piped, others]) }
+    assert_equal before, back
+    assert_equal 3, [before, after, without].uniq.size
+  ensure
+    ChainType.define_method(:via, own) if own
+  end
+
   # A class loads, and sends no statement, whatever class methods it has.
   def test_classes_with_methods_of_that_name
     answers(pair)

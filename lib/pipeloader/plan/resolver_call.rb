@@ -37,14 +37,14 @@ module Pipeloader
     # @param plain [PlainField]
     # @param model [Class] of the objects' records, or things
     # @return [ResolverCall, nil] nil where there is more to be done
-    def self.of(key, plain, model) = (new(key, plain.field, plain.of_type?) if plain.calls_alone?(model))
+    def self.of(key, plain, model) = (new(key, plain) if plain.calls_alone?(model))
 
-    # @param of_type [Boolean] whether it's a method of the object type; else it's the record's
-    def initialize(key, field, of_type)
+    def initialize(key, plain)
       @key = key
-      @field = field
-      @of_type = of_type
-      @name = of_type ? field.resolver_method : field.method_sym
+      @plain = plain
+      @field = field = plain.field
+      @of_type = plain.of_type? # else it's the record's
+      @name = @of_type ? field.resolver_method : field.method_sym
       @coercion = (Coercion.new(field.type) if Coercion.objection(field.type).nil?)
     end
 
@@ -61,10 +61,9 @@ module Pipeloader
 
       runtime.pipeloader_calls(result, @key)
       object = result.graphql_application_value
-      unless @of_type
-        object = object.object
-        return runtime.evaluate_selection(@key, nodes, result) unless object.respond_to?(@name) # a column that wasn't read
-      end
+      object = object.object unless @of_type
+      return runtime.evaluate_selection(@key, nodes, result) unless answers?(object)
+
       state = take_position(runtime, result)
       begin
         value = object.public_send(@name)
@@ -75,6 +74,9 @@ module Pipeloader
     end
 
     private
+
+    # True unless the type has got the method since, or has lost it, or it's a column that wasn't read.
+    def answers?(object) = @plain.of_type? == @of_type && (@of_type || object.respond_to?(@name))
 
     def take_position(runtime, result)
       state = runtime.get_current_runtime_state
