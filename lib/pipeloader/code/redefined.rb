@@ -7,11 +7,26 @@ module Pipeloader
     ANCESTORS = Module.instance_method(:ancestors)
     SUBCLASSES = Class.instance_method(:subclasses)
     KNOWN = Object.instance_method(:instance_variable_get)
-    private_constant :ANCESTORS, :SUBCLASSES, :KNOWN
+    PUBLISHING = Mutex.new
+    private_constant :ANCESTORS, :SUBCLASSES, :KNOWN, :PUBLISHING
 
     class << self
-      # Whether anything was proved of any model.
-      attr_writer :watched
+      # Has a +model+ keep what is known of it anew. Only that is outdated later, so threads that meet the model together go by
+      # one, and what it replaces never holds again.
+      #
+      # @yieldreturn [PlainModel]
+      # @return [PlainModel]
+      def renew(model)
+        @watched = true
+        made = yield
+        PUBLISHING.synchronize do
+          known = KNOWN.bind_call(model, :@pipeloader_plain)
+          next known if known&.current?
+
+          known&.outdate(model)
+          model.instance_variable_set(:@pipeloader_plain, made)
+        end
+      end
 
       # Outdates what is known of the +changed+ model, of its heirs, and of the models whose heir it is.
       def note(changed)

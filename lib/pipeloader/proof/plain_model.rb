@@ -7,17 +7,13 @@ module Pipeloader
     CLASS_METHODS = %i[instantiate instantiate_instance_of discriminate_class_for_record _load_from_sql _query_by_sql
                        find_by_sql].freeze
     INSTANCE_METHODS = %i[init_with_attributes _read_attribute association].freeze
-    PUBLISHING = Mutex.new
-    private_constant :CLASS_METHODS, :INSTANCE_METHODS, :PUBLISHING
+    private_constant :CLASS_METHODS, :INSTANCE_METHODS
 
     class << self
       # Kept by the model itself, so that reloaded code has its own, as long as its columns are the same.
       def of(model)
         known = model.instance_variable_get(:@pipeloader_plain)
-        return known if known&.current?
-
-        Redefined.watched = true
-        publish(model, new(model))
+        known&.current? ? known : Redefined.renew(model) { new(model) }
       end
 
       # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. Where both are of
@@ -57,20 +53,6 @@ module Pipeloader
 
         inverse = reflection.inverse_of
         inverse if inverse && (!reflection.belongs_to? || inverse.has_one? || inverse.klass.has_many_inversing)
-      end
-
-      private
-
-      # Redefined tells the one that the model keeps. So who has got another goes by that, which another thread may have proved
-      # meanwhile; and one that is replaced is never current again.
-      def publish(model, made)
-        PUBLISHING.synchronize do
-          known = model.instance_variable_get(:@pipeloader_plain)
-          next known if known&.current?
-
-          known&.outdate(model)
-          model.instance_variable_set(:@pipeloader_plain, made)
-        end
       end
     end
 
