@@ -151,7 +151,7 @@ class AskedAssociationsTest < PlanTest
     association: [String, "object.comments.count.to_s + object.comments.class.name", false],
     kept: [String, "all = object.comments; all.count.to_s", true],
     kept_twice: [String, "all = object.comments; (all.count + all.size).to_s", false],
-    kept_and_loaded: [String, "all = object.comments.order(:score); \"\\#{all.map(&:id)} \\#{all.first&.id} \\#{all.last&.id}\"", false],
+    kept_and_loaded: [String, "all = object.comments.order(:score); [all.map(&:id), all.first&.id, all.last&.id].inspect", false],
     loaded: [String, "object.comments.to_a.size.to_s + object.title", false],
     block: [String, "object.comments.count { |it| it.score == 3 }.to_s + object.title", true],
     first: [String, "object.title + object.comments.first.body", :failing],
