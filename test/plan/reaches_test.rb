@@ -139,7 +139,7 @@ class ReachesTest < PlanTest
     without_heirs: ['object.even.nil? ? "none" : object.even.name', true],
     about: ['object.about ? "there" : "nothing"', false],
     between: ["object.author&.boss ? object.author.boss.name : nil", false],
-    variable: ["author = object.author; author ? author.name : nil", false],
+    variable: ["author = object.author; author ? author.name : nil", true],
     loud: ["object.author&.loud", true],
     itself_loud: ["[object.loud_title, object.title, object.author&.boss&.loud].inspect", true],
     predicate: ["object.author&.hidden?.to_s", true],
