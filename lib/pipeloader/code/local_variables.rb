@@ -1,16 +1,16 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Local variables, written out where they are read, so that who reads a method's steps sees what is asked of them:
+  # Local variables, written out where they are read, so that code which judges a method by its steps sees what is asked of them:
   #
   #     author = object.author                    # object.author ? object.author.name : "nobody"
   #     author ? author.name : "nobody"
   #
   # The steps are read, never run: they may ask for more than the code does on each of its ways.
   #
-  # Limits: a variable that is assigned twice, never read, or assigned by an expression with branches. One that is read more than
-  # once stays as it is, unless it is what one reader returns. That is marked as #shared?: a relation which has been loaded for
-  # one question answers others from memory.
+  # Limits: parameters, variables of blocks; a variable that is assigned twice, never read, or assigned by an expression with
+  # branches, operators or blocks. One that is read more than once stays as it is, unless it is what one reader returns. That is
+  # marked as #shared?: a relation which has been loaded for one question answers others from memory.
   module LocalVariables
     # Instructions that only add a value.
     VALUES = %i[

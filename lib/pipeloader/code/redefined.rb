@@ -11,8 +11,8 @@ module Pipeloader
     private_constant :ANCESTORS, :SUBCLASSES, :KNOWN, :PUBLISHING
 
     class << self
-      # Has a +model+ keep what is known of it anew. Only that is outdated later, so threads that meet the model together go by
-      # one, and what it replaces never holds again.
+      # Has a +model+ keep what is known of it anew, which #note outdates later. Of two threads that do so together, both go by
+      # what the first one has made. What is replaced is outdated: it never holds again.
       #
       # @yieldreturn [PlainModel]
       # @return [PlainModel]

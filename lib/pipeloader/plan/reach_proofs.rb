@@ -139,7 +139,7 @@ module Pipeloader
     def testable?(model)
       members = PlainModel.of(model).family.members
       Provenance.active_record_alone_in?(members, %i[present? blank?]) &&
-        members.product(%i[! nil?]).all? { |member, name| Provenance.core_alone?(member.instance_method(name)) }
+        members.product(%i[! nil? presence]).all? { |member, name| Provenance.core_alone?(member.instance_method(name)) }
     end
 
     # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association that leads to one record, of a plain model

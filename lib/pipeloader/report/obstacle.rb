@@ -82,6 +82,8 @@ module Pipeloader
       # @return [Array(String, Array)] what it does, and which one that is
       def words(steps)
         case steps
+        in [[:putself], [_, { mid: :object }], [_, { mid:, shared: true }] => step, *] then [of_variable(mid), step]
+        in [[:putself], [_, { mid:, shared: true }] => step, *] then [of_variable(mid), step]
         in [[:putself], [_, { mid: :object }], [_, { mid:, orig_argc: 0 }], [_, { mid: asked }, *] => step, *]
           ["asks `#{mid}` for `#{asked}`", step]
         in [[:putself], [_, { mid: :object }], [_, { mid:, orig_argc: 0 }] => step, *] then [of_reader(mid), step]
@@ -108,6 +110,7 @@ module Pipeloader
         name.rpartition("::").last.match?(/[[:lower:]]/) ? of_reader(name) : "asks the constant `#{name}`: #{CONSTANT}"
       end
 
+      def of_variable(name) = "asks `#{name}`, which it keeps in a variable, more than once"
       def of_reader(name) = "asks `#{name}` for something that isn't known"
 
       def of_step(step)
