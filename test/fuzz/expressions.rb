@@ -158,14 +158,37 @@ module Fuzz
     def statements(m, kind)
       value = public_send(kind, m)
       default = { string: literal_string, integer: int(0..9).to_s, boolean: chance(0.5).to_s }.fetch(kind)
-      case int(0..9)
+      case int(0..12)
       when 0, 1, 2, 3 then [value]
       when 4 then ["return #{default} if #{boolean(m)}", value]
       when 5 then ["found = #{value}", "found.nil? ? #{default} : found"]
       when 6 then ["@memo_#{kind}_#{int(1..999)} ||= #{value}"]
       when 7 then ["if #{boolean(m)}", "  #{value}", "else", "  #{public_send(kind, m, "object", 1)}", "end"].then { |all| [all.join("\n")] }
       when 8 then ["record = object", public_send(kind, m, "record")]
+      when 9, 10 then kept_record(m, kind, default) || [value]
+      when 11 then kept_list(m, kind) || [value]
       else ["first = #{public_send(kind, m, "object", 1)}", "second = #{value}", "#{boolean(m, "object", 1)} ? first : second"]
+      end
+    end
+
+    def kept_record(m, kind, default)
+      one, target = single(m).first
+      return unless one
+
+      said = public_send(kind, target, "kept", 1)
+      pick([["kept = #{one}", "kept ? #{said} : #{default}"],
+            ["kept = #{one}", "return #{default} if kept.nil?", said],
+            ["(kept = #{one}.presence) ? #{said} : #{default}"],
+            ["kept = #{one}.presence", "#{boolean(m, "object", 1)} && kept ? #{said} : #{default}"]])
+    end
+
+    def kept_list(m, kind)
+      relation(m) do |text, target|
+        said = leaf(target)
+        asked = { string: ["kept.map(&:#{said}).inspect", "kept.first&.#{said}.to_s", "kept.last&.#{said}.to_s", "kept.size.to_s"],
+                  integer: %w[kept.count kept.size kept.to_a.size], boolean: %w[kept.any? kept.exists? kept.empty?] }.fetch(kind)
+        joining = { string: " + ", integer: " + ", boolean: " && " }.fetch(kind)
+        ["kept = #{text}", Array.new(int(1..3)) { pick(asked) }.join(joining)]
       end
     end
   end
