@@ -120,7 +120,7 @@ module Fuzz
         FileUtils.mkdir_p(FOLDER)
         File.write(file, "#{text}\n# #{report.message.to_s.gsub("\n", "\n# ")}")
       end
-      { seed: seed, engine: world.engine, status: report.status, file: file, text: (Script.describe(report) if report.bad?), unsteady: report.unsteady.to_i,
+      { seed: seed, engine: world.engine, status: report.status, file: file, text: report.bad? ? Script.describe(report) : report.message, unsteady: report.unsteady.to_i,
         documents: report.documents.to_i, used: world.used, fields: compiled(world, report.explanations) }
     rescue StandardError => e
       { seed: seed, engine: "", status: :broken, text: "#{e.class}: #{e.message}\n#{e.backtrace.first(8).join("\n")}", unsteady: 0, documents: 0, used: {}, fields: [] }
@@ -204,7 +204,7 @@ module Fuzz
         @found << told
         puts "\n#{told[:status]} by seed #{told[:seed]} (#{told[:engine]}): #{told[:file]}", told[:text].to_s.lines.first(6).map { |line| "  #{line[0, 600]}" }
       elsif told[:status] == :invalid
-        puts "\nseed #{told[:seed]} makes no program: #{told[:file]}" if @verbose || !@minutes
+        puts "\nseed #{told[:seed]} makes no program: #{told[:file]}", told[:text].to_s.lines.first(2) if @verbose || !@minutes
       end
       progress
     end
