@@ -55,17 +55,18 @@ module Pipeloader
 
       # @return [Array<Array>, nil] the last of the +steps+, which leave one value
       def value_at_end(steps)
-        missing = 1
-        value = steps.reverse.take_while do |step|
-          used = missing.positive? && used(step)
-          missing += used - 1 if used
-          used
+        missing, value = 1, []
+        until missing.zero?
+          step = steps[-1 - value.size]
+          takes = needed(step) or return
+          missing += takes - 1
+          value.unshift(step)
         end
-        value.reverse if missing.zero?
+        value
       end
 
       # @return [Integer, nil] how many values a +step+ takes to leave one
-      def used(step)
+      def needed(step)
         case step
         in [name, *] if VALUES.include?(name) then 0
         in [:newarray | :newhash, size] then size

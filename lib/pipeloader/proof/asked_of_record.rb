@@ -115,6 +115,7 @@ module Pipeloader
       path(reader, present || steps, @paths)
     end
 
+    # @return [Array, nil] the steps behind `presence`, if that is asked first
     def behind_presence(steps)
       mid, behind = taken(steps) { |call| Bytecode.on_object?(call) }
       behind if mid == :presence && KnownMethods.callable?(mid)
