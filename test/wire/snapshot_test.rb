@@ -195,12 +195,12 @@ class SnapshotTest < WireCase
     assert_equal [ACCOUNTS * EACH], sums(PIPED).uniq
   end
 
-  # What goes to the server outside of a pipeline, while a test asks.
+  # What goes to the server outside of a pipeline, while a test asks. Of the connections themselves: what patches PG::Connection
+  # by aliases, as rack-mini-profiler does, calls itself where a module is before the class.
   module Told
     singleton_class.attr_accessor :sql
     def async_exec(sql, ...) = super.tap { Told.sql&.push(sql) }
     def send_query(sql, ...) = super.tap { Told.sql&.push(sql) }
-    PG::Connection.prepend(self)
   end
 
   # As many as without: nobody waits for the COMMIT.
@@ -747,6 +747,7 @@ class SnapshotTest < WireCase
 
   def told
     Told.sql = []
+    Gated.connection_pool.connections.each { |it| raw(it).extend(Told) }
     yield
     Told.sql
   ensure
