@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "etc"
 require_relative "turns"
 require_relative "parity"
 
@@ -7,6 +8,8 @@ module Bench
   # One workload: entries start, must give the same answer, are counted, and take turns at each distance. The result is
   # plain data, see #run.
   class Contest
+    AT_ONCE = Etc.nprocessors
+
     # entries: the first one's answer is the measure. address: of the server, with the workload's namespace.
     def initialize(workload, entries, address, settings, progress)
       @workload = workload
@@ -15,6 +18,7 @@ module Bench
       @settings = settings
       @progress = progress
       @absent = {} # {"name" => "why"}
+      @lock = Mutex.new
     end
 
     # {workload:, answer_bytes:, absent: {name => why},
@@ -24,14 +28,18 @@ module Bench
       start
       load
       figures = count
-      @settings[:rtts].each { |rtt| time(rtt).each { |name, samples| figures[name][:samples][rtt] = samples } }
+      samples = far_first.to_h { |rtt| [rtt, time(rtt)] }
       remember_peaks(figures)
+      figures.each { |name, figure| figure[:samples] = @settings[:rtts].to_h { |rtt| [rtt, samples[rtt].fetch(name, [])] } }
       { workload: @workload.name, answer_bytes: @answer_bytes, absent: @absent, entries: figures }
     ensure
       @stations&.each_value(&:stop)
     end
 
     private
+
+    # The way through the proxies first, so that nobody goes it twice.
+    def far_first = @settings[:rtts].sort.reverse
 
     def start
       @stations = {}
@@ -60,8 +68,30 @@ module Bench
       @stations.delete(name).stop
     end
 
-    # Compares the answers, and reads off the wire what each costs.
+    # Yields each station, as many at once as there are processors: for what isn't timed.
+    def prepare(step)
+      say step
+      queue = @stations.to_a.each_with_object(Thread::Queue.new) { |each, waiting| waiting << each }.close
+      threads = Array.new(AT_ONCE) do
+        Thread.new do
+          Thread.current.report_on_exception = false
+          while (name, station = queue.pop)
+            prepare_one(name) { yield name, station }
+          end
+        end
+      end
+      threads.each(&:join)
+    end
+
+    def prepare_one(name)
+      yield
+    rescue Worker::Failed => e
+      @lock.synchronize { without(name) { raise e } }
+    end
+
+    # Compares the answers, and reads off the wire what each costs: one after the other, or a burst might be sent in two parts.
     def count
+      prepare("connecting") { |_, station| uncounted? ? station.connect_near : station.go_through_proxy }
       parity = Parity.new
       figures = {}
       @stations.dup.each do |name, station|
@@ -69,21 +99,22 @@ module Bench
         without(name) do
           answer, cost = look(station)
           parity.check(name, answer)
-          figures[name] = { **cost, samples: {} } and nil
+          figures[name] = cost and nil
         end
       end
       @answer_bytes = parity.bytes
       figures
     end
 
-    # (With ten thousand posts naive would take minutes to be counted.)
-    def look(station) = @settings[:uncounted] ? [station.connect_near && station.worker.answer, {}] : station.count
+    # With ten thousand posts naive would take minutes to be counted.
+    def uncounted? = @settings[:uncounted]
+
+    def look(station) = uncounted? ? [station.worker.answer, {}] : station.count
 
     def time(rtt)
       seconds = {}
-      @stations.dup.each do |name, station|
-        say "RTT #{label(rtt)} ms: warming up", name
-        without(name) { (seconds[name] = rtt.zero? ? station.connect_near : station.connect_far(rtt)) && nil }
+      prepare("RTT #{label(rtt)} ms: warming up") do |name, station|
+        seconds[name] = rtt.zero? ? station.connect_near : station.connect_far(rtt)
       end
       turns = Turns.new(seconds, **@settings.slice(:budget, :least, :most))
       take(turns, rtt)
@@ -101,8 +132,7 @@ module Bench
     end
 
     def remember_peaks(figures)
-      @stations.each do |name, station|
-        say "measuring memory", name
+      prepare("measuring memory") do |name, station|
         station.connect_near
         figures[name][:peak] = station.worker.peak
       end

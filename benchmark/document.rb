@@ -42,7 +42,7 @@ module Bench
         # Benchmarks
 
         Written by `#{where[:command]}` on #{where[:date]}, at commit #{where[:commit]}. Don't edit: `bin/bench` writes it anew.
-        #{"\n**Provisional:** made with few runs; what counts is a whole run, `bin/bench`, on a machine that does nothing else.\n" if provisional?}#{busy}
+        #{"\n**Provisional:** not all was measured; what counts is a whole run, `bin/bench`, on a machine that does nothing else.\n" if provisional?}#{busy}
         - Machine: #{where[:machine]}; load average #{where[:load_before]} before, #{where[:load_after]} after
         - PostgreSQL #{where[:postgresql]}, on the same machine, over TCP
         - #{where[:versions].map { |name, version| "#{name} #{version}" }.join(", ")}
@@ -125,7 +125,7 @@ module Bench
       <<~MARKDOWN
         ## #{workload.title}
 
-        `bin/bench --workload #{workload.name}`: #{workload.about}. #{Verdict.new(table).sentences.join(" ")}
+        `bin/bench --workload #{workload.name}`: #{workload.about}. #{Verdict.new(table).sentences.join(" ")}#{measured(workload)}
 
         #{chart}
         #{grid(table.heads, table.rows)}
@@ -133,9 +133,17 @@ module Bench
       MARKDOWN
     end
 
+    def contest(workload) = @results[:contests].find { |each| each[:workload] == workload.name }
+
+    # What the head doesn't say: of another run, which this one has taken over.
+    def measured(workload)
+      other = contest(workload).fetch(:measured).reject { |what, value| @results[:environment][what] == value }
+      "\nMeasured by another run: #{other.map { |what, value| "#{what} #{value}" }.join(", ")}." unless other.except(:date).empty?
+    end
+
     def absent(workload)
-      contest = @results[:contests].find { |each| each[:workload] == workload.name }
-      contest[:absent].map { |name, why| "\nLeft out: #{reason(name, why.lines.first.strip.delete_suffix(":"))}.\n" }.join
+      contest(workload)[:absent].map { |name, why| "\nLeft out: #{reason(name, why.lines.first.strip.delete_suffix(":"))}.\n" }
+                                .join
     end
 
     # "eager_load answers differently", or "next, this graphql-ruby has no GraphQL::Execution::Next"

@@ -5,12 +5,17 @@ require "fileutils"
 
 module Bench
   # What has been measured already: a file per contest, so that an interrupted run goes on where it was. Figures of other
-  # code, versions or settings aren't taken over: they have another signature.
+  # versions have another folder, and are never taken over. Those of other code, settings or processors are if asked for.
   class Journal
     FOLDER = File.expand_path("../tmp/benchmark/journal", __dir__)
 
-    def initialize(signature, fresh: false)
-      @folder = File.join(FOLDER, Digest::SHA256.hexdigest(signature.inspect)[0, 16])
+    # @param versions what has to be the same, as #inspect tells it
+    # @param stamp of this run
+    # @param older [Boolean] whether figures with another stamp are taken over
+    def initialize(versions, stamp = nil, fresh: false, older: false)
+      @folder = File.join(FOLDER, Digest::SHA256.hexdigest(versions.inspect)[0, 16])
+      @stamp = stamp.inspect
+      @older = older
       FileUtils.rm_rf(@folder) if fresh
       FileUtils.mkdir_p(@folder)
     end
@@ -18,10 +23,11 @@ module Bench
     # What is known under that name, or what the block makes of it.
     def fetch(name)
       file = File.join(@folder, name)
-      return Marshal.load(File.binread(file)) if File.file?(file)
+      stamp, result = Marshal.load(File.binread(file)) if File.file?(file)
+      return result if stamp && (@older || stamp == @stamp)
 
       yield.tap do |result|
-        File.binwrite("#{file}.new", Marshal.dump(result))
+        File.binwrite("#{file}.new", Marshal.dump([@stamp, result]))
         File.rename("#{file}.new", file)
       end
     end

@@ -14,7 +14,7 @@ module Bench
 
     PARTS = %i[contests yjit curves costs crossover web].freeze
 
-    attr_reader :help, :list, :workloads, :contenders, :json, :revisions, :profile, :given, :yjit
+    attr_reader :help, :list, :workloads, :contenders, :json, :revisions, :profile, :given, :yjit, :minutes
 
     def self.parse(arguments) = new.parse(arguments)
 
@@ -35,6 +35,7 @@ module Bench
 
     def quick? = @quick || false
     def fresh? = @fresh || false
+    def older? = @older || false
     # special: what a part of the benchmark needs by default; what was asked for goes before it, but for the distances.
     def settings(**special) = defaults.merge(@settings, special, @settings.slice(:budget, :least, :most))
     def write? = whole? || @write || false
@@ -96,6 +97,8 @@ module Bench
       parser.on("--json FILE", "all figures, single runs too") { |file| @json = file }
       parser.on("--write", "docs/benchmarks.md and its charts (a whole run does, and the README's table)") { @write = true }
       parser.on("--report", "write them from the last run's figures, without measuring") { @report = @write = true }
+      parser.on("--minutes N", Float, "begins nothing after so many; the same command goes on") { |minutes| @minutes = minutes }
+      parser.on("--older", "takes over what an interrupted run has measured at another commit, or otherwise") { @older = true }
       parser.on("--fresh", "measure again what an interrupted run has measured") { @fresh = true }
     end
 

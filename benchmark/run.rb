@@ -46,8 +46,7 @@ module Bench
       return write(Marshal.load(File.binread(LAST))) if @options.report?
 
       @environment = Environment.new(@options.given)
-      @journal = Journal.new([@environment.signature, @options.settings, @options.yjit, chosen, revisions.map(&:commit)],
-                             fresh: @options.fresh? || @options.quick?)
+      @journal = journal
       @progress = Progress.new(steps)
       @database = Database.new(@progress)
       @options.profile ? profile : measure
@@ -57,11 +56,37 @@ module Bench
 
     private
 
+    def journal
+      versions = [@environment.versions, @options.yjit, chosen, revisions.map(&:commit)]
+      Journal.new(versions, [*@environment.signature, @options.settings],
+                  fresh: @options.fresh? || @options.quick?, older: @options.older?)
+    end
+
     def measure
       results = { calibration: calibration }
-      @options.parts.each { |part| results[part] = public_send(part) }
+      @options.parts.each { |part| results[part] = in_time { public_send(part) } }
       @progress.clear
-      finish(results.merge(whole: @options.whole?, environment: @environment.to_h(@database.version)))
+      whole = @options.whole? && !@late
+      finish(results.compact.merge(whole: whole, environment: environment))
+    end
+
+    # What the block returns; nil where something is still to be measured, and --minutes are over.
+    def in_time(&block)
+      @began ||= Sample.now
+      catch(:late, &block)
+    end
+
+    # Called before anything is measured.
+    def check_time
+      return unless @options.minutes && Sample.now - @began > @options.minutes * 60
+
+      @late = true
+      throw :late
+    end
+
+    def environment
+      runs = @options.settings.values_at(:budget, :least).join(" s, at least ")
+      @environment.to_h(@database.version).merge(runs: runs)
     end
 
     # How many steps #advance is called for.
@@ -83,7 +108,7 @@ module Bench
 
     # The parts
 
-    def contests = workloads.map { |workload| contest(workload, entries(workload)) }
+    def contests = workloads.filter_map { |workload| in_time { contest(workload, entries(workload)) } }
 
     def yjit
       YJIT.map { |name| Workload.named(name) }.map do |workload|
@@ -111,7 +136,7 @@ module Bench
     end
 
     def web
-      @journal.fetch("web") { Web.new(@database, @progress).run }.tap do |results|
+      @journal.fetch("web") { check_time || Web.new(@database, @progress).run }.tap do |results|
         @progress.advance
         @progress.clear
         @out.puts "", Terminal::Table.new(headings: Web::HEADS, rows: results.map { |result| Web.row(result) })
@@ -139,7 +164,9 @@ module Bench
     def contest(workload, entries, suffix = "", **settings)
       settings = @options.settings(**settings)
       result = @journal.fetch("#{workload.name}#{suffix}") do
+        check_time
         Contest.new(workload, entries, @database.address(workload), settings, @progress).run
+               .merge(measured: environment.slice(:date, :commit, :machine, :runs))
       end
       @progress.advance
       show(workload, result)
@@ -184,7 +211,7 @@ module Bench
       File.binwrite(LAST, Marshal.dump(results))
       File.write(@options.json, JSON.pretty_generate(results)) if @options.json
       write(results) if @options.write?
-      @journal.forget
+      @late ? @out.puts("Not all was measured within #{@options.minutes} minutes: the same command goes on.") : @journal.forget
     end
 
     def write(results)

@@ -15,13 +15,21 @@ module Bench
     # Both return how long a run takes there. (Without a proxy it is TCP, too.)
     def connect_near
       @far = false
-      @worker.connect(@address)
+      @near ||= @worker.connect(@address)
     end
 
     def connect_far(rtt)
       go_through_proxy
       proxy.rtt = rtt
       @worker.warm(least: 1, most: 2)
+    end
+
+    # Warmed up without the distance, as that takes less time.
+    def go_through_proxy
+      proxy.rtt = 0
+      @worker.connect(@address.merge(host: proxy.host, port: proxy.port)) unless @far
+      @near = nil
+      @far = true
     end
 
     # [the answer, {round_trips:, bytes_to_server:, bytes_to_client:, statements:}]. The connection isn't used further, as
@@ -32,7 +40,7 @@ module Bench
       proxy.rtt = COUNTING_RTT
       cost = proxy.count { @worker.answer }
       proxy.rtt = 0
-      @far = false
+      @far = false # it is connected anew
       [answer, { **cost.slice(:round_trips, :bytes_to_server, :bytes_to_client), statements: @worker.statements }]
     end
 
@@ -42,13 +50,6 @@ module Bench
     end
 
     private
-
-    # Warmed up without the distance, as that takes less time.
-    def go_through_proxy
-      proxy.rtt = 0
-      @worker.connect(@address.merge(host: proxy.host, port: proxy.port)) unless @far
-      @far = true
-    end
 
     def proxy = @proxy ||= LatencyProxy.start("#{@address[:host]}:#{@address[:port]}")
   end

@@ -116,13 +116,31 @@ class HarnessTest < Minitest::Test
   def comparison(now, before) = Bench::Comparison.new({ entries: {} }, nil).ratio(now, before, 0)
 
   def test_a_journal_goes_on_where_it_was
-    signature = [name, Process.pid]
-    Bench::Journal.new(signature).fetch("a") { 1 }
-    assert_equal(1, Bench::Journal.new(signature).fetch("a") { flunk })
-    assert_equal(2, Bench::Journal.new([*signature, "other code"]).fetch("a") { 2 })
-    assert_equal(3, Bench::Journal.new(signature, fresh: true).fetch("a") { 3 })
+    versions = [name, Process.pid]
+    Bench::Journal.new(versions, "code").fetch("a") { 1 }
+    assert_equal(1, Bench::Journal.new(versions, "code").fetch("a") { flunk })
+    assert_equal(1, Bench::Journal.new(versions, "other code", older: true).fetch("a") { flunk })
+    assert_equal(2, Bench::Journal.new(versions, "other code").fetch("a") { 2 })
+    assert_equal(3, Bench::Journal.new([*versions, "another gem"], "code", older: true).fetch("a") { 3 })
+    assert_equal(4, Bench::Journal.new(versions, "other code", fresh: true).fetch("a") { 4 })
   ensure
-    [signature, [*signature, "other code"]].each { |each| Bench::Journal.new(each).forget }
+    [versions, [*versions, "another gem"]].each { |each| Bench::Journal.new(each).forget }
+  end
+
+  # What a run does that has no time left, and the one that goes on.
+  def test_a_run_ends_in_time_and_goes_on
+    arguments = %w[--workload narrow-25,columns --only pipeloader --runs 1 --rtt 0]
+    run = lambda do |*more|
+      out = StringIO.new
+      Bench::Run.new(Bench::Options.parse([*arguments, *more]), out: out).call
+      out.string
+    end
+    late = run.call("--minutes", "0", "--fresh")
+    assert_match(/Not all was measured within 0.0 minutes/, late)
+    refute_match(/Narrow tree|Columns/, late)
+    whole = run.call("--minutes", "60")
+    assert_match(/Narrow tree.*Columns of one table/m, whole)
+    refute_match(/Not all was measured/, whole)
   end
 
   def test_the_report_says_where_pipeloader_loses
@@ -150,17 +168,20 @@ class HarnessTest < Minitest::Test
       Bench::Document.new(results, folder: folder).write
       text = File.read("#{folder}/benchmarks.md")
       assert_includes text, "Pipeloader is the fastest, includes takes 2.0 × as long"
-      refute_includes text, "Provisional"
+      refute_match(/Provisional|another run/, text)
       text.scan(/!\[\]\((.*?)\)/).flatten.each { |file| assert_match(/\A<\?xml|<svg/, File.read("#{folder}/#{file}")) }
+      results[:contests] << made_up({ "naive" => 0.4, "pipeloader" => 0.1 }, "columns", commit: "before")
+      Bench::Document.new(results, folder: folder).write
+      assert_equal 1, File.read("#{folder}/benchmarks.md").scan("Measured by another run: commit before.").size
       File.write("#{folder}/README.md", "a\n<!-- bin/bench writes this -->\nold\n<!-- up to here -->\nb\n")
       Bench::Readme.new(results, root: folder).write
       assert_match(/\Aa\n.*\*\*Pipeloader\*\*, plain resolvers \| 3 \| 0.25 \|.*\nb\n\z/m, File.read("#{folder}/README.md"))
     end
   end
 
-  def made_up(seconds, workload = "narrow-25")
+  def made_up(seconds, workload = "narrow-25", commit: "abc")
     entries = seconds.transform_values { |wall| { round_trips: 3, statements: 9, bytes_to_client: 99, samples: { 0.0 => samples(wall, wall) } } }
-    { workload: workload, answer_bytes: 1, absent: {}, entries: entries }
+    { workload: workload, answer_bytes: 1, absent: {}, entries: entries, measured: { commit: commit, date: "today" } }
   end
 
   def test_curves_and_stamina
@@ -195,7 +216,7 @@ class HarnessTest < Minitest::Test
     profile = worker.profile(0.3)
     assert_equal profile[:samples], profile[:libraries].values.sum
     assert_includes profile[:libraries], "activerecord"
-    assert_includes profile[:parts], "burst"
+    assert_includes profile[:parts], "wire/burst"
   ensure
     worker.stop
   end
