@@ -46,9 +46,11 @@ module Bench
       warm
     end
 
-    # Runs: +least+, and more until so many seconds have passed, but at most +most+. (PostgreSQL settles on plans after five
-    # executions.) Returns how long the last one took.
-    def warm(least: 2, most: 10, seconds: 1)
+    # Runs: +least+, and more until so many seconds have passed, but at most +most+. PostgreSQL settles on plans after five
+    # executions, Pipeloader after 32 on whether it rests.
+    #
+    # @return [Float] how many seconds the last one took
+    def warm(least: 2, most: 100, seconds: 1)
       start = Sample.now
       last = nil
       (1..most).each do |run|
