@@ -35,7 +35,7 @@ module Pipeloader
     #   `{ most: 4, declared: [/\bpg_sleep\(/] }`: a read that any of the patterns finds counts as slow, and any connection may be
     #   asked for it, and asked again. See docs/network.md
     # @param settings [#call, nil] gets a query's context, and returns which of PostgreSQL's settings its reads and writes have: a
-    #   Hash{String => String, Numeric, Time, nil}, see docs/network.md
+    #   Hash{String => String, Symbol, Integer, Float, Boolean, Time, nil}, see docs/network.md
     # @param snapshot [Boolean] whether all that a query reads from a PostgreSQL database is one snapshot: read in one read-only
     #   transaction; see docs/network.md
     # @param breaker [Boolean] whether an operation in which Pipeloader has a bug goes on without it, see docs/proof.md

@@ -3,11 +3,11 @@
 module Pipeloader
   # How much a block may ask of its databases, and what to say where it asks for more:
   #
-  #     3 round trips at most were expected, but there were 5:
-  #       1. 1 read, 10 rows, 0.6 ms: Query.posts, app/graphql/types/query_type.rb:8
+  #     expected at most 3 round trips, but there were 5:
+  #       1. 1 statement, 10 rows, 0.6 ms: Query.posts, app/graphql/types/query_type.rb:8
   #            SELECT "posts".* FROM "posts"
   #       …
-  #     One too many: round trip 4, Post.audits, app/services/audits.rb:12
+  #     Too many by: Post.audits, app/services/audits.rb:12
   class Budget
     FIGURES = { round_trips: "round trip", statements: "statement", rows: "row" }.freeze
     # How many texts, and askers, of one round trip are shown; and how many round trips.

@@ -90,7 +90,7 @@ module Pipeloader
       end
     end
 
-    # It has not come to its end by itself: what was running is cancelled, or the connection was broken off.
+    # It has not come to its end by itself: what was running is canceled, or the connection was broken off.
     def cut_short? = @cut_short
 
     protected

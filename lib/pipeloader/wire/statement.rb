@@ -176,7 +176,7 @@ module Pipeloader
 
     def refused? = !@error.nil?
 
-    # Its Sync has come. While the pipeline is being cleared by cancelling, what was cancelled has no answer.
+    # Its Sync has come. While the pipeline is being cleared by canceling, what was canceled has no answer.
     def complete(clearing)
       @result = nil if clearing && sqlstate == CANCELED
       @result&.extend(KeepOpen) if @reads.size > 1
