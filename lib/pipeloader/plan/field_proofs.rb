@@ -38,8 +38,9 @@ module Pipeloader
     end
 
     # @param chain [Chain, nil] what its resolver method asks, or a method of the model's
+    # @param passed [Array] as for #behind
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
-    def by_chain(type, field, plain, model, chain)
+    def by_chain(type, field, plain, model, chain, passed = [])
       return unless chain&.contexts_in_conditions? && objection_on_next(plain).nil?
 
       chain = PlainModel.of(model).expanded(chain)
@@ -48,7 +49,7 @@ module Pipeloader
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = PlainModel.of(model).reflection(reader.association) if reader.association?
       return unless reflection && postgresql?(model) && Lookup.objection(reflection).nil?
-      return passage(type, field, plain, reflection, chain) unless reflection.collection?
+      return passage(type, field, plain, reflection, chain, passed) unless reflection.collection?
 
       return connection(type, field, reflection, chain) if plain.paged?
       return link(type, field, reflection, chain) if field.type.unwrap.kind.composite?

@@ -60,7 +60,7 @@ module Pipeloader
     # As #readings: all that a +formula+ asks.
     def readings_of(formula, model, plain = nil) = readings(formula.readers, formula.further, model, plain, formula.chains)
 
-    # @param names [Array<Symbol>] of readers of columns, and of methods that only compute from such
+    # @param names [Array<Symbol, String>] of readers of columns, and of methods that only compute from such; columns
     # @param further [Hash] as Formula's: what is called of associated records
     # @param plain [PlainField, nil] for whom that is
     # @param chains [Hash] as Formula's: what is asked of associations
@@ -90,8 +90,8 @@ module Pipeloader
     end
 
     def reading_of_method(name, model)
-      formula = PlainModel.of(model).formula(name)
-      return unless formula&.alone?
+      formula = PlainModel.of(model).formula(name) unless name.is_a?(String)
+      return unless formula&.alone? && !formula.readers.include?(name)
 
       columns, made = readings_of(formula, model)
       [columns, ->(all) { Reach::Method.new(formula, made.call(all)) }] if columns

@@ -98,7 +98,7 @@ module Pipeloader
     # True if its code has `object` and `context`.
     def self.of_context? = true
 
-    # @return [Array<Symbol>] what it calls of the record, where that is all
+    # @return [Array<Symbol, String>] what it calls of the record, where that is all, or the columns that it reads
     attr_reader :readers
 
     # @return [Hash{Symbol => Hash}] what it calls of associated records: {author: {name: {}, boss: {name: {}}}}
@@ -227,7 +227,8 @@ module Pipeloader
       def work_out(values, _arguments, _context) = values
     end
 
-    # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes and associations.
+    # One of the record's own: of an empty record, with values in place of ActiveRecord's attributes and associations. What
+    # ActiveRecord's readers, aliases and predicates ask there is a column, also where the model has a method of that name.
     class OfModel < Formula
       def self.of_context? = false
 
@@ -243,8 +244,7 @@ module Pipeloader
       # @param columns [Array<String>] that its readers read
       # @return [OfModel] itself
       def of_columns(columns)
-        @columns = columns
-        @readers = columns.map(&:to_sym)
+        @columns = @readers = columns
         @reflections = (asked - @readers).to_h { |name| [name, @host.reflect_on_association(name)] }
         self
       end

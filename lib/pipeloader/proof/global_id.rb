@@ -19,7 +19,7 @@ module Pipeloader
       # @param model [Class] of records
       # @return [GlobalId, nil] nil where it may be anything else
       def of(type, model, schema)
-        return unless hosts?(type) && model.primary_key && model.method(:name).owner.equal?(Module)
+        return unless hosts?(type) && PlainModel.of(model).reader(:id).columns? && model.method(:name).owner.equal?(Module)
 
         method = schema.method(:id_from_object)
         instructions = Bytecode.of(method.unbind, PARAMETERS) if method.parameters.size == 3
@@ -60,8 +60,10 @@ module Pipeloader
         end
       end
 
-      # True if it's the gem's.
+      # True if it's the gem's, and all records are of that class, which it names.
       def gid?(model)
+        return false if PlainModel.of(model).family.members.many?
+
         folders = Gem.loaded_specs["globalid"]&.full_require_paths or return false
         %i[to_gid_param to_gid to_global_id].all? do |name|
           file, = model.instance_method(name).source_location if model.method_defined?(name)
@@ -84,7 +86,6 @@ module Pipeloader
     def initialize(type, model)
       super(model, nil, [], {}, [])
       of_columns(Array(model.primary_key))
-      @readers = PlainModel.of(model).key_readers
       @type = type
     end
 

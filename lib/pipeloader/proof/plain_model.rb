@@ -106,9 +106,11 @@ module Pipeloader
     # @return [Array<String>]
     def record_keys = @record_keys ||= [*keys, *(@model.locking_column if @model.locking_enabled?)].freeze
 
-    # @param name [Symbol] of a method of its records
+    # @param name [Symbol, String] of a method of its records; a String is the column itself, whatever methods say of it
     # @return [Footprint]
     def reader(name)
+      return Footprint.columns([name]) if name.is_a?(String)
+
       @model.define_attribute_methods
       known(@readers, name) do
         readers = @family.members.map { |model| reader_of(model, name) }
@@ -160,7 +162,7 @@ module Pipeloader
       column if @model.attribute_types[column].instance_of?(ActiveModel::Type::Boolean)
     end
 
-    # @param name [Symbol] of a method of its records
+    # @param name [Symbol, String] as for #reader
     # @return [Cast::Reading, nil] nil where a reader may do more than to read a column of a type that is known
     def reading(name)
       column = column_of(name)
@@ -199,12 +201,6 @@ module Pipeloader
       end
     end
 
-    # @return [Array<Symbol>] by what name each column of the primary key can be read
-    def key_readers
-      composite = @model.composite_primary_key?
-      Array(@model.primary_key).map { |column| composite && column == "id" ? :id_value : column.to_sym }
-    end
-
     private
 
     def cast(name, attribute)
@@ -218,7 +214,7 @@ module Pipeloader
     def composite_id(name)
       return unless name == :id && @model.composite_primary_key? && reader(name).columns?
 
-      Formula::OfKey.new(@model, @model.instance_method(name), key_readers.map { |it| [it] }, {}, [])
+      Formula::OfKey.new(@model, @model.instance_method(name), @model.primary_key.map { |it| [it] }, {}, [])
     end
 
     def predicate(name)
@@ -303,11 +299,20 @@ module Pipeloader
 
     # `title?`, `title_was` and the like are generated, too.
     def attribute(model, name)
+      return Footprint.opaque("`#{name}` asks another attribute") if derived?(model, name)
+
       name = model.attribute_aliases[name] || name
       return Footprint.columns([name]) if model.columns_hash.key?(name)
       return Footprint.nothing if model.attribute_types.key?(name)
 
       Footprint.opaque("`#{name}` is no column of #{model.table_name}")
+    end
+
+    # True if ActiveRecord may have a method of that name for another attribute: beside a column `price`, `price_was` isn't what
+    # the column of that name has.
+    def derived?(model, name)
+      found = model.attribute_method_patterns.filter_map { |pattern| pattern.match(name)&.attr_name }
+      (found - [name]).any? { |attribute| [model.attribute_types, model.attribute_aliases].any? { |all| all.key?(attribute) } }
     end
 
     def association(model, name)

@@ -14,8 +14,8 @@ module Pipeloader
     private_constant :OUTER, :TEXTS, :LONGEST
 
     class << self
-      # @param values [Hash{String => String, Symbol, Integer, Float, Boolean, Time, nil}] nil leaves a setting as it is; a Time is
-      #   the milliseconds until then
+      # @param values [Hash{String => String, Symbol, Integer, Float, Boolean, Time, nil}] nil leaves a setting as it is; a Time
+      #   is the milliseconds until then
       # @return [Settings, nil] nil for none
       # @raise [ArgumentError] that says what to return instead
       def from(values)
