@@ -91,7 +91,7 @@ module Bench
 
     # Compares the answers, and reads off the wire what each costs: one after the other, or a burst might be sent in two parts.
     def count
-      prepare("connecting") { |_, station| uncounted? ? station.connect_near : station.go_through_proxy }
+      prepare("connecting") { |_, station| uncounted? ? station.connect_near : station.connect_far(Station::COUNTING_RTT) }
       parity = Parity.new
       figures = {}
       @stations.dup.each do |name, station|

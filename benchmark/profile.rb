@@ -28,6 +28,7 @@ module Bench
       worker = Worker.new(@contender, @workload.name)
       worker.load
       worker.connect(@address)
+      worker.warm
       @progress.say("profiling #{@contender}")
       worker.profile(SECONDS)
     ensure

@@ -41,16 +41,14 @@ module Bench
       end
     end
 
-    def connect(address)
-      @contender.connect(address)
-      warm
-    end
+    def connect(address) = @contender.connect(address)
 
-    # Runs: +least+, and more until so many seconds have passed, but at most +most+. PostgreSQL settles on plans after five
-    # executions, Pipeloader after 32 on whether it rests.
+    # Forgets what was learned of the document at another distance, and runs: +least+, and more until so many seconds have
+    # passed, but at most +most+. PostgreSQL settles on plans after five executions, Pipeloader after 32 on whether it rests.
     #
     # @return [Float] how many seconds the last one took
     def warm(least: 2, most: 100, seconds: 1)
+      @contender.workload.renew
       start = Sample.now
       last = nil
       (1..most).each do |run|

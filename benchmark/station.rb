@@ -12,34 +12,29 @@ module Bench
       @address = address
     end
 
-    # Both return how long a run takes there. (Without a proxy it is TCP, too.)
+    # Both return how long a run takes there, once it is warm. Without a proxy it is TCP, too.
     def connect_near
       @far = false
-      @near ||= @worker.connect(@address)
+      @near ||= begin
+        @worker.connect(@address)
+        @worker.warm
+      end
     end
 
     def connect_far(rtt)
-      go_through_proxy
       proxy.rtt = rtt
-      @worker.warm(least: 1, most: 2)
-    end
-
-    # Warmed up without the distance, as that takes less time.
-    def go_through_proxy
-      proxy.rtt = 0
       @worker.connect(@address.merge(host: proxy.host, port: proxy.port)) unless @far
       @near = nil
       @far = true
+      @worker.warm
     end
 
-    # [the answer, {round_trips:, bytes_to_server:, bytes_to_client:, statements:}]. The connection isn't used further, as
-    # ActiveRecord knows that we looked at it.
+    # Of one that is COUNTING_RTT away. The connection isn't used further, as ActiveRecord knows that we looked at it.
+    #
+    # @return [Array(String, Hash)] the answer, and {round_trips:, bytes_to_server:, bytes_to_client:, statements:}
     def count
-      go_through_proxy
-      answer = @worker.answer
-      proxy.rtt = COUNTING_RTT
-      cost = proxy.count { @worker.answer }
-      proxy.rtt = 0
+      answer = nil
+      cost = proxy.count { answer = @worker.answer }
       @far = false # it is connected anew
       [answer, { **cost.slice(:round_trips, :bytes_to_server, :bytes_to_client), statements: @worker.statements }]
     end

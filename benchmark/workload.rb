@@ -29,12 +29,13 @@ module Bench
     def dataset = @dataset ||= Dataset.named(dataset_name)
     def tree? = tree
 
+    # From now on it is a document that nobody has seen before.
+    def renew = @documents = @documents.to_i + 1
+
     # What is executed next.
     def document
-      return query unless cold
-
-      @documents = @documents.to_i + 1
-      "#{query}# the #{@documents}."
+      renew if cold
+      @documents ? "#{query}# the #{@documents}." : query
     end
   end
 end
