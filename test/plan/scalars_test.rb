@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../support/pages"
+require_relative "../wire/subprocess"
 
 # Scalars of the application's whose `coerce_result` only computes from the value; and graphql-ruby's own.
 class ScalarsTest < PlanTest
+  include Subprocess
+
   ActiveRecord::Schema.verbose = false
   ActiveRecord::Schema.define do
     create_table(:scalar_shops) { |t| t.string :name }
@@ -272,6 +275,26 @@ class ScalarsTest < PlanTest
     assert_everywhere(schemas_with(Class.new(base) { graphql_name "Heir"; def self.coerce_result(value, _context) = super.to_s }), planned: false)
     text = Class.new(GraphQL::Types::String) { graphql_name "Loud"; def self.coerce_result(value, _context) = value.to_s.upcase }
     assert_everywhere(schemas_with(text))
+  end
+
+  # What an application makes of graphql-ruby's own scalars.
+  REDEFINED = { String: "value.to_s.strip.upcase", ID: "'n' + value.to_s", Int: "value.to_i + 1", Float: "value.to_f.round(1)", Boolean: "!value" }.freeze
+
+  def test_redefined
+    type = type("Redefined") do
+      field :id, GraphQL::Types::ID
+      { title: String, score: Integer, price: Float, flag: GraphQL::Types::Boolean, tags: [String] }.each { |name, of| field name, of }
+    end
+    schemas = schemas({ them: [[type], -> { Item.order(:id) }], few: [[type], -> { Item.order(:id).to_a }] })
+    query = "{ them { id title score price flag tags } few { id title score price flag tags } }"
+    texts = -> { schemas.map { |schema| Array.new(3) { text_of(outcome { schema.execute(query).to_h }) }.uniq } }
+    after = in_process do
+      silently { REDEFINED.each { |name, code| GraphQL::Types.const_get(name).class_eval("def self.coerce_result(value, _context) = #{code}", __FILE__, __LINE__) } }
+      texts.call
+    end
+    before = texts.call
+    [before, after].each { |plain, piped| assert_equal plain, piped }
+    refute_equal before, after
   end
 
   def test_an_enum

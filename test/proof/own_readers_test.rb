@@ -78,6 +78,14 @@ class OwnReadersTest < PlanTest
 
   class Car < Vehicle; end
 
+  # In the middle of a migration.
+  class Moved < ActiveRecord::Base
+    self.table_name = "own_jobs"
+    self.inheritance_column = nil
+    belongs_to :manager, class_name: "OwnReadersTest::Moved", optional: true
+    alias_attribute :manager_id, :price_was
+  end
+
   Job.insert_all!((1..6).map do |id|
     { id: id, title: " title #{id} ", first_name: "F#{id}", last_name: "L", status: id % 2, archived: id > 3, price: id * 10, price_was: id, price_change: 3,
       manager_id: (id - 1 if id > 1), type: [nil, Car.name][id % 2] }
@@ -129,6 +137,15 @@ class OwnReadersTest < PlanTest
     schemas = schemas({ them: [[job], -> { Job.order(:id) }] })
     %i[top first].each { |name| assert_aside("{ them { id #{name} { id } } }", schemas, model: Job) }
     assert_plan("{ them { id above { id title } } }", schemas)
+  end
+
+  def test_an_alias_by_the_name_of_a_column
+    moved = type("Moved") { %i[id title manager_id].each { |name| field name, String } }
+    moved.field :manager, moved
+    them = schemas({ them: [[moved], -> { Moved.order(:id) }] })
+    answer = assert_aside("{ them { id managerId manager { id } } }", them, model: Moved).dig("data", "them", 2)
+    assert_equal({ "id" => "3", "managerId" => "3", "manager" => { "id" => "2" } }, answer)
+    assert_aside("{ them { manager { title } } }", them, model: Moved)
   end
 
   # A GlobalID names the class of its record.

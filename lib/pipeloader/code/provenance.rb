@@ -57,6 +57,15 @@ module Pipeloader
         model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
       end
 
+      # True if a method of that name may have been generated for another attribute: beside a column `price`, `price_was` isn't what
+      # the column of that name has.
+      #
+      #: (singleton(ActiveRecord::Base), String) -> bool
+      def of_another_attribute?(model, name)
+        others = model.attribute_method_patterns.filter_map { |pattern| pattern.match(name)&.attr_name } - [name]
+        others.any? { |other| model.attribute_types.key?(other) || model.attribute_aliases.key?(other) }
+      end
+
       # @param model [Class] of records
       # @return [Array<Class>] of the relations and proxies that an association to it gives
       def association_types(model) = ASSOCIATIONS.map { |host| model.relation_delegate_class(host) }

@@ -92,7 +92,8 @@ module Pipeloader
     #: (ActiveRecord::Relation) -> bool
     def narrows?(relation)
       values = relation.values
-      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading? && !by_output?(relation)
+      relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading? && !by_output?(relation) &&
+        !LimitedPreloads.among?(@model, values.values_at(:preload, :includes).compact)
     end
 
     private

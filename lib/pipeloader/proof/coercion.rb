@@ -30,9 +30,11 @@ module Pipeloader
       @cast = Cast.new(attribute)
       @nullable = !type.non_null?
       @type = TypeWrappers.nullable(type)
-      @kind = @type.list? ? :list : BUILT_IN.fetch(@type, :leaf)
-      @items = Coercion.new(@type.of_type, attribute) if @kind == :list
-      @formula = PlainScalar.of(@type).formula if @kind == :leaf
+      @kind = :list if @type.list?
+      @items = Coercion.new(@type.of_type, attribute) if @kind
+      # An application may have redefined what graphql-ruby's own make of a value.
+      @formula = PlainScalar.of(@type).formula unless @kind
+      @kind ||= @formula ? :leaf : BUILT_IN.fetch(@type, :leaf)
     end
 
     # @return [Array<Formula>] what a scalar of the application's makes of a value

@@ -82,10 +82,10 @@ module Pipeloader
     def callbacks = @callbacks ||= Callbacks.new(self, @family.members)
 
     # @return [String, nil] why its records can't be narrowed at all, or read earlier or later; nil if they can
-    def objection = unknown_table || callbacks.objection || own_code
+    def objection = odd_table || callbacks.objection || own_code
 
     # @return [String, nil] why its rows don't tell what its records do; nil if they do, or its #callbacks know which don't
-    def objection_to_rows = unknown_table || callbacks.objection_to_rows || own_code
+    def objection_to_rows = odd_table || callbacks.objection_to_rows || own_code
 
     # @return [String, nil] why its attributes aren't what its readers read; nil if they are
     def objection_to_readers
@@ -267,8 +267,12 @@ module Pipeloader
       known.all? { |name| Provenance.active_record?(model.instance_method(name)) }
     end
 
-    def unknown_table
-      "#{@model.name} has no primary key" if @model.primary_key.nil?
+    # Of a name that is both, ActiveRecord reads one or the other.
+    def odd_table
+      return "#{@model.name} has no primary key" if @model.primary_key.nil?
+
+      name, = @model.attribute_aliases.find { |it, column| it != column && @model.columns_hash.key?(it) }
+      "`#{name}` of #{@model.name} is a column, and an alias of another" if name
     end
 
     def own_code
@@ -299,20 +303,13 @@ module Pipeloader
 
     # `title?`, `title_was` and the like are generated, too.
     def attribute(model, name)
-      return Footprint.opaque("`#{name}` asks another attribute") if derived?(model, name)
+      return Footprint.opaque("`#{name}` asks another attribute") if Provenance.of_another_attribute?(model, name)
 
       name = model.attribute_aliases[name] || name
       return Footprint.columns([name]) if model.columns_hash.key?(name)
       return Footprint.nothing if model.attribute_types.key?(name)
 
       Footprint.opaque("`#{name}` is no column of #{model.table_name}")
-    end
-
-    # True if ActiveRecord may have a method of that name for another attribute: beside a column `price`, `price_was` isn't what
-    # the column of that name has.
-    def derived?(model, name)
-      found = model.attribute_method_patterns.filter_map { |pattern| pattern.match(name)&.attr_name }
-      (found - [name]).any? { |attribute| [model.attribute_types, model.attribute_aliases].any? { |all| all.key?(attribute) } }
     end
 
     def association(model, name)

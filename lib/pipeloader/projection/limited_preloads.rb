@@ -1,0 +1,36 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Preloads that bring a limited number of records for all owners together: the limit of a scope, which is each owner's where the
+  # association is read, becomes the preload's.
+  module LimitedPreloads
+    class << self
+      # @param model [Class] of the owners
+      # @param names [Symbol, String, Array, Hash] as ActiveRecord's `preload` takes them
+      def among?(model, names)
+        case names
+        when Array then names.any? { |it| among?(model, it) }
+        when Hash then names.any? { |name, behind| among?(model, name) || behind?(model, name, behind) }
+        else (reflection = model.reflect_on_association(names)) ? limited?(reflection) : false
+        end
+      end
+
+      private
+
+      def behind?(model, name, behind)
+        reflection = model.reflect_on_association(name)
+        !reflection.nil? && !reflection.polymorphic? && among?(reflection.klass, behind)
+      end
+
+      # Of one that asks its owner, or finds records of several classes, it isn't known.
+      def limited?(reflection)
+        return !reflection.scope.nil? if reflection.polymorphic? || !PlainModel.independent?(reflection)
+
+        reflection.chain.any? do |link|
+          [link.klass.default_scoped, *link.scopes.map { |scope| link.klass.unscoped.instance_exec(&scope) }]
+            .any? { |relation| relation.limit_value || relation.offset_value }
+        end
+      end
+    end
+  end
+end
