@@ -8,7 +8,7 @@
 require "pipeloader/projection/demands"
 require "pipeloader/projection/demand"
 require "pipeloader/projection/model_demand"
-require "pipeloader/projection/limited_preloads"
+require "pipeloader/projection/needed_preloads"
 require "pipeloader/projection/projection"
 require "pipeloader/projection/partial_rows"
 require "pipeloader/projection/partial_row"

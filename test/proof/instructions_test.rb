@@ -389,7 +389,7 @@ class InstructionsTest < UnitTest
 
   each_form(MODELS, "model") do |text, expected, magic|
     formula = Pipeloader::Formula.of_model(model(magic + text), :it, nil) { |name| (name if %i[name year].include?(name))&.name }
-    assert_equal [expected], [formula&.asked]
+    assert_equal [expected], [formula&.asked&.map(&:to_sym)]
   end
 
   each_form(DELEGATES, "delegate") do |text, expected, magic|

@@ -57,8 +57,8 @@ module Pipeloader
         model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
       end
 
-      # True if a method of that name may have been generated for another attribute: beside a column `price`, `price_was` isn't what
-      # the column of that name has.
+      # True if a method of that name may have been generated for another attribute: beside a column `price`, `price_was` isn't
+      # what the column of that name has.
       #
       #: (singleton(ActiveRecord::Base), String) -> bool
       def of_another_attribute?(model, name)

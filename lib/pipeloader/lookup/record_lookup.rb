@@ -31,7 +31,9 @@ module Pipeloader
     def by_key(result, index)
       added = index == -1 # the key itself, by a Shape
       columns = added ? result.columns[...-1] : result.columns
-      super.transform_values { |rows| Found.new(columns, added ? rows.each(&:pop) : rows) }
+      # Whole rows: the table may have other columns by now.
+      index = columns.index(@model.primary_key) || raise(DoesNotFit) unless added
+      super(result, index).transform_values { |rows| Found.new(columns, added ? rows.each(&:pop) : rows) }
     end
 
     def arel_of(relation) = (relation.arel if @projection.narrows?(relation) && AssociationRead.simple?(relation))

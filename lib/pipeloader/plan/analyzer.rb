@@ -41,8 +41,8 @@ module Pipeloader
     # @param key [String, nil] as Preload's, and so +plain+
     # @return [Preload, nil] nil where ActiveRecord has to find each owner's records itself
     def preload(reflection, key = nil, plain = nil)
-      return unless postgresql?(reflection.active_record)
-      return if Lookup.objection(reflection) || objection(reflection.klass) || PlainModel.counted?(reflection)
+      return if Lookup.objection(reflection) || !postgresql?(reflection.active_record)
+      return if objection(reflection.klass) || PlainModel.counted?(reflection)
       return if PlainModel.of(reflection.klass).objection # a callback could tell when a record is made
 
       preload = Preload.new(key, reflection, plain)

@@ -52,7 +52,7 @@ module Pipeloader
       return unless narrows?(relation)
 
       preloads = preloaded(relation)
-      return unless preloads.all? { |reflection| reflection && PlainModel.independent?(reflection) }
+      return unless preloads.all? { |it| it && PlainModel.independent?(it) && PlainModel.objection_to_target(it).nil? }
 
       wide = with(preloads.flat_map { |reflection| PlainModel.keys(reflection) })
       relation.is_a?(ActiveRecord::AssociationRelation) ? wide.for_association(relation.proxy_association.reflection) : wide
@@ -93,7 +93,7 @@ module Pipeloader
     def narrows?(relation)
       values = relation.values
       relation.klass.equal?(@model) && (values.keys - HARMLESS).empty? && !relation.eager_loading? && !by_output?(relation) &&
-        !LimitedPreloads.among?(@model, values.values_at(:preload, :includes).compact)
+        !NeededPreloads.among?(@model, values.values_at(:preload, :includes).compact)
     end
 
     private

@@ -73,7 +73,7 @@ module Pipeloader
         reflection = model.reflect_on_association(name)
         raise KeyError.new("no such column", receiver: model, key: name) unless reflection
 
-        PlainModel.keys(reflection)
+        PlainModel.keys(reflection, model)
       end
     end
   end

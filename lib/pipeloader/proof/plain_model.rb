@@ -19,19 +19,23 @@ module Pipeloader
       # Columns that ActiveRecord reads to find an association's records, and to tell them whose they are. Where both are of
       # one table, it looks into both for the foreign key.
       #
+      # @param model [Class] of the record, where an abstract class has declared the association
       # @return [Array<String>] columns of the record's own table
-      def keys(reflection)
+      def keys(reflection, model = reflection.active_record)
         keys = Array(reflection.chain.last.join_foreign_key)
         keys += [reflection.foreign_type] if reflection.polymorphic?
-        keys += Array(reflection.foreign_key) & reflection.active_record.column_names unless reflection.through_reflection?
+        keys += Array(reflection.foreign_key).map(&:to_s) & model.column_names unless reflection.through_reflection?
         keys.map(&:to_s)
       end
 
-      # @return [String, nil] why ActiveRecord can't find the association's model, or its keys; nil if it can
+      # @return [String, nil] why ActiveRecord can't find the association's model or keys, or does more; nil if that is all
       def objection_to_target(reflection)
         reflection.check_validity!
         reflection.klass unless reflection.polymorphic?
-        nil
+        return "`#{reflection.name}` is declared by an abstract class" if reflection.active_record.abstract_class?
+
+        old = [*reflection.try(:deprecated?), *reflection.try(:deprecated_nested_reflections)] # from ActiveRecord 8.1 on
+        "`#{reflection.name}` is deprecated" if old.any?
       rescue NameError, ActiveRecord::ActiveRecordError => e # graphql-ruby meets it where the association is read
         "`#{reflection.name}` can't be read: #{e.message.lines.first.chomp}"
       end

@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Preloads that bring a limited number of records for all owners together: the limit of a scope, which is each owner's where the
-  # association is read, becomes the preload's.
-  module LimitedPreloads
+  # Preloads that do more than to read earlier what is asked for: they bring a limited number of records for all owners together,
+  # as the limit of a scope, which is each owner's where the association is read, becomes the preload's; or ActiveRecord warns of
+  # them, or raises.
+  module NeededPreloads
     class << self
       # @param model [Class] of the owners
       # @param names [Symbol, String, Array, Hash] as ActiveRecord's `preload` takes them
@@ -11,7 +12,7 @@ module Pipeloader
         case names
         when Array then names.any? { |it| among?(model, it) }
         when Hash then names.any? { |name, behind| among?(model, name) || behind?(model, name, behind) }
-        else (reflection = model.reflect_on_association(names)) ? limited?(reflection) : false
+        else needed?(model.reflect_on_association(names))
         end
       end
 
@@ -19,11 +20,12 @@ module Pipeloader
 
       def behind?(model, name, behind)
         reflection = model.reflect_on_association(name)
-        !reflection.nil? && !reflection.polymorphic? && among?(reflection.klass, behind)
+        !reflection.polymorphic? && among?(reflection.klass, behind)
       end
 
-      # Of one that asks its owner, or finds records of several classes, it isn't known.
-      def limited?(reflection)
+      # Of one that asks its owner, or finds records of several classes, it isn't known how many it brings.
+      def needed?(reflection)
+        return true if reflection.nil? || PlainModel.objection_to_target(reflection)
         return !reflection.scope.nil? if reflection.polymorphic? || !PlainModel.independent?(reflection)
 
         reflection.chain.any? do |link|
