@@ -10,6 +10,8 @@ class NeededPreloadsTest < PlanTest
     create_table(:limited_shops) { |t| t.string :name }
     create_table(:limited_posts) { |t| t.bigint :shop_id; t.string :title }
     create_table(:limited_notes) { |t| t.bigint :post_id; t.string :body }
+    create_table(:limited_regions) { |t| t.string :code; t.string :name }
+    create_table(:limited_stores) { |t| t.string :region_code; t.bigint :number }
   end
 
   class Note < ActiveRecord::Base
@@ -18,6 +20,18 @@ class NeededPreloadsTest < PlanTest
 
   class Latest < Note
     default_scope { order(id: :desc).limit(2) }
+  end
+
+  class Region < ActiveRecord::Base
+    self.table_name = "limited_regions"
+    has_many :stores, -> { order(:id) }, class_name: "NeededPreloadsTest::Store", foreign_key: :region_code, primary_key: :code
+  end
+
+  class Store < ActiveRecord::Base
+    self.table_name = "limited_stores"
+    belongs_to :region, class_name: "NeededPreloadsTest::Region", foreign_key: :region_code, primary_key: :code, optional: true
+    has_many :neighbors, through: :region, source: :stores
+    def nearby = neighbors
   end
 
   class Belonging < ActiveRecord::Base
@@ -57,6 +71,8 @@ class NeededPreloadsTest < PlanTest
   end
   Post.belongs_to(:old_shop, class_name: "NeededPreloadsTest::Shop", foreign_key: :shop_id, deprecated: true) if Shop.method_defined?(:old_posts)
 
+  Region.insert_all!(["a", "", " ", "b"].map { |code| { code: code, name: "region #{code}" } })
+  Store.insert_all!(["a", "", " ", nil, "b", "a", ""].map { |code| { region_code: code } })
   Shop.insert_all!((1..2).map { |id| { id: id, name: "shop #{id}" } })
   Post.insert_all!((1..6).map { |id| { id: id, shop_id: (id % 2) + 1, title: "post #{id}" } })
   Note.insert_all!((1..24).map { |id| { id: id, post_id: (id % 6) + 1, body: "note #{id}" } })
@@ -112,6 +128,19 @@ class NeededPreloadsTest < PlanTest
 
   def test_a_preload_of_what_there_is_not
     assert_same_twice("{ them { id misspelled { id } posts { id } } }", shops(-> { Shop.order(:id) }, Shop))
+  end
+
+  # ActiveRecord has no neighbors for who has a blank key, but a region.
+  def test_blank_keys
+    region = type("Region") { field :name, String }
+    store = type("Store") { %i[id count].each { |name| field name, Integer }; def count = object.neighbors.count; def one = object.neighbors }
+    store.field :region, region
+    %i[neighbors nearby one].each { |name| store.field name, [store] }
+    schemas = schemas({ them: [[store], -> { Store.order(:id) }], one: [[store], -> { Store.find(2).neighbors }] })
+    ["neighbors { id }", "nearby { id }", "one { id }", "count", "region { name }", "neighbors { region { name } }"].each do |selected|
+      assert_same_twice("{ them { id #{selected} } one { id } }", schemas)
+    end
+    assert_equal [2, 0, 0, 0], schemas.last.execute("{ them { neighbors { id } } }").to_h.dig("data", "them").first(4).map { |it| it["neighbors"].size }
   end
 
   def test_declared_by_an_abstract_class

@@ -17,7 +17,8 @@ module Pipeloader
     # the session's time zone is then.
     TIME = %r{'[^']*(?:(?<![a-z0-9])(?:now|today|tomorrow|yesterday)(?![a-z0-9])|\d[-/:]\d)}i
     TEXT = ActiveModel::Type::String.new
-    private_constant :TIME, :TEXT
+    NEVER_BLANK = [ActiveModel::Type::Integer, ActiveModel::Type::BigInteger].freeze
+    private_constant :TIME, :TEXT, :NEVER_BLANK
 
     # What the parameters are called that have the keys.
     KEYS = "keys"
@@ -47,6 +48,7 @@ module Pipeloader
         return "#{name} is polymorphic" if reflection.polymorphic?
         return "#{name} depends on its record" unless PlainModel.independent?(reflection)
         return "#{name} is strict-loading" if reflection.strict_loading?
+        return "#{name} has nothing for a blank key" if blank_key?(reflection)
         return "an extension of #{name} has a method of ActiveRecord's, or of the model's" unless only_added_to?(reflection)
 
         "#{name} has no key of a type that is known" unless OwnersKey.of(reflection)
@@ -64,6 +66,14 @@ module Pipeloader
       end
 
       private
+
+      # ActiveRecord doesn't ask for several records through a `belongs_to` whose key is blank: no whole number is, a text may be.
+      def blank_key?(reflection)
+        return false unless reflection.through_reflection? && reflection.collection? && reflection.through_reflection.belongs_to?
+
+        types = reflection.active_record.attribute_types.values_at(*Array(reflection.through_reflection.foreign_key).map(&:to_s))
+        types.all? { |type| !NEVER_BLANK.include?(type.class) }
+      end
 
       # A has_and_belongs_to_many goes through another.
       def only_added_to?(reflection)

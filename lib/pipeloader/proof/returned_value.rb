@@ -182,8 +182,8 @@ module Pipeloader
       # Some are made for each request.
       def named?(type) = !NAME.bind_call(type).nil?
 
-      # True if no part of the owner's key is nil: ActiveRecord may not find then what its scope says, whose key IS NULL.
-      def keyed?(owner, reflection) = reflection.chain.last.join_id_for(owner).none?(&:nil?)
+      # True if no part of the owner's key is nil, or blank: ActiveRecord may not find then what its scope says.
+      def keyed?(owner, reflection) = reflection.chain.last.join_id_for(owner).none?(&:blank?)
 
       # Of that module alone.
       def methods(owner) = owner.instance_methods(false) + owner.private_instance_methods(false)
