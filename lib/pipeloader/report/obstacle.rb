@@ -48,7 +48,7 @@ module Pipeloader
         return if method.nil? || seen.include?(method) || Provenance.active_record?(method)
 
         leads = PlainModel.of(model).method(:leads)
-        formula = Formula.of_model(model, name, leads, &:to_s)
+        formula = Formula.of_model(model, name, leads, &:itself)
         of_code(method, model, leads) || of_formula(formula, method, model, analyzer, [*seen, method])
       end
 

@@ -166,6 +166,15 @@ module Fuzz
     end
   end
 
+  # A preload's limit is one for all owners.
+  feature "default scope that preloads a limited association", 0.08 do
+    model do |m|
+      found = m.associations.find { |it| it.many && it.target&.column?("#{m.name.underscore}_id") && !it.target.composite? } or next
+      m.associate("few", found.target, "has_many :few, -> { order(id: :desc).limit(2) }, class_name: #{found.target.name.inspect}, foreign_key: :#{m.name.underscore}_id", many: true)
+      m.line("default_scope { #{pick(%w[includes preload])}(:few) }")
+    end
+  end
+
   counter = lambda do |m, samples|
     found = m.associations.find { |it| it.many && it.name == it.target&.table && it.target.column?("#{m.name.underscore}_id") }
     next if found.nil? || m.base || !m.column("#{found.name}_count", :integer, null: false, options: ", default: 0", samples: samples)

@@ -33,6 +33,33 @@ module Fuzz
     end
   end
 
+  # ActiveRecord's alias reads the column.
+  feature "reader that only computes, beside an alias of its column", 0.15 do
+    model do |m|
+      name = instance_exec(m, &own) or next
+      m.line("alias_attribute :raw_#{name}, :#{name}")
+      m.line("def #{name} = #{pick(["raw_#{name}&.strip", "\"\#{raw_#{name}}!\"", "\"\#{id}\"", "raw_#{name}.presence || \"none\""])}")
+      m.line("def whole_#{name} = \"\#{#{name}} (\#{raw_#{name}})\"")
+      ["raw_#{name}", "whole_#{name}"].each { |reader| m.reader(reader, "String") }
+    end
+  end
+
+  feature "column by the name of another one's method", 0.08 do
+    model do |m|
+      name = instance_exec(m, &own) or next
+      reader = "#{name}#{pick(%w[_was _in_database _before_type_cast _change])}"
+      m.column(reader, :string) && m.reader(reader, "String")
+    end
+  end
+
+  feature "method that leads to itself", 0.05 do
+    model do |m|
+      found = m.associations.find { |it| !it.many && it.target == m } or next
+      m.line("def topmost = #{found.name}&.topmost")
+      m.reader("topmost", "String")
+    end
+  end
+
   feature "alias_attribute", 0.12 do
     model { |m| (name = instance_exec(m, &own)) && m.line("alias_attribute :heading, :#{name}") && m.reader("heading", "String") }
   end
