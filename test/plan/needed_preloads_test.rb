@@ -49,6 +49,7 @@ class NeededPreloadsTest < PlanTest
     has_many :recent, -> { order(id: :desc).limit(2) }, class_name: "NeededPreloadsTest::Note", foreign_key: :post_id
     has_many :later, -> { order(:id).offset(1) }, class_name: "NeededPreloadsTest::Note", foreign_key: :post_id
     has_one :last_note, -> { order(id: :desc).limit(1) }, class_name: "NeededPreloadsTest::Note", foreign_key: :post_id
+    has_many :failing, -> { raise "no scope" }, class_name: "NeededPreloadsTest::Note", foreign_key: :post_id
     has_many :latest, class_name: "NeededPreloadsTest::Latest", foreign_key: :post_id
   end
 
@@ -111,6 +112,12 @@ class NeededPreloadsTest < PlanTest
     assert_equal [2, 2], counts
     assert_plan("{ them { id #{NOTES} } }", shops(-> { Post.includes(:notes).order(:id) }))
     assert_plan("{ them { id #{NOTES} } }", shops(-> { Post.order(:id) }))
+  end
+
+  def test_a_scope_that_raises
+    [-> { Post.preload(:failing).order(:id) }, -> { Post.none.preload(:failing).order(:id) }, -> { Post.where(id: 0).preload(:failing).order(:id) }].each do |value|
+      assert_same_twice("{ them { id notes { id } } }", shops(value))
+    end
   end
 
   def test_preloads_of_preloads

@@ -32,6 +32,8 @@ module Pipeloader
           [link.klass.default_scoped, *link.scopes.map { |scope| link.klass.unscoped.instance_exec(&scope) }]
             .any? { |relation| relation.limit_value || relation.offset_value }
         end
+      rescue StandardError # a scope's, for ActiveRecord to meet where it preloads
+        true
       end
     end
   end

@@ -19,7 +19,8 @@ module Pipeloader
       # @param model [Class] of records
       # @return [GlobalId, nil] nil where it may be anything else
       def of(type, model, schema)
-        return unless hosts?(type) && PlainModel.of(model).reader(:id).columns? && model.method(:name).owner.equal?(Module)
+        return unless hosts?(type) && model.primary_key && model.method(:name).owner.equal?(Module)
+        return unless PlainModel.of(model).reader(:id).columns?
 
         method = schema.method(:id_from_object)
         instructions = Bytecode.of(method.unbind, PARAMETERS) if method.parameters.size == 3
