@@ -133,6 +133,19 @@ class NeededPreloadsTest < PlanTest
     assert_same_twice("{ them { id #{NOTES} } }", shops(-> { Preloading.order(:id) }))
   end
 
+  def test_opaque_resolvers
+    shop = type("OpaqueShop") do
+      %i[scope default relation].each { |name| field name, String }
+      def scope = object.full_posts.map { |it| "#{it.recent.to_a.size}".dup.concat("!") }.join(",")
+      def default = object.preloading.to_a.map { |it| "#{it.recent.to_a.size}".dup.concat("!") }.join(",")
+      def relation = Post.where(shop_id: object.id).preload(:recent).order(:id).map { |it| "#{it.recent.size}".dup.concat("!") }.join(",")
+    end
+    [{}, { coalesce: false }, { compile: false }, { forecast: false }].each do |pipeloader|
+      schemas = schemas({ them: [[shop], -> { Shop.order(:id) }] }, pipeloader: pipeloader)
+      %w[scope default relation].each { |name| assert_same_twice("{ them { #{name} } }", schemas) }
+    end
+  end
+
   def test_a_preload_of_what_there_is_not
     assert_same_twice("{ them { id misspelled { id } posts { id } } }", shops(-> { Shop.order(:id) }, Shop))
   end
