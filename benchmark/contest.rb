@@ -38,7 +38,7 @@ module Bench
 
     private
 
-    # The way through the proxies first, so that nobody goes it twice.
+    # The nearest distance comes last: each contender connects through its proxy once, and then directly.
     def far_first = @settings[:rtts].sort.reverse
 
     def start
@@ -64,8 +64,11 @@ module Bench
     end
 
     def leave_out(name, why)
-      @absent[name] = why
-      @stations.delete(name).stop
+      station = @lock.synchronize do
+        @absent[name] = why
+        @stations.delete(name)
+      end
+      station.stop
     end
 
     # Yields each station, as many at once as there are processors: for what isn't timed.
@@ -76,17 +79,11 @@ module Bench
         Thread.new do
           Thread.current.report_on_exception = false
           while (name, station = queue.pop)
-            prepare_one(name) { yield name, station }
+            without(name) { yield(name, station) && nil }
           end
         end
       end
       threads.each(&:join)
-    end
-
-    def prepare_one(name)
-      yield
-    rescue Worker::Failed => e
-      @lock.synchronize { without(name) { raise e } }
     end
 
     # Compares the answers, and reads off the wire what each costs: one after the other, or a burst might be sent in two parts.

@@ -97,8 +97,8 @@ module Bench
       parser.on("--json FILE", "all figures, single runs too") { |file| @json = file }
       parser.on("--write", "docs/benchmarks.md and its charts (a whole run does, and the README's table)") { @write = true }
       parser.on("--report", "write them from the last run's figures, without measuring") { @report = @write = true }
-      parser.on("--minutes N", Float, "begins nothing after so many; the same command goes on") { |minutes| @minutes = minutes }
-      parser.on("--older", "takes over what an interrupted run has measured at another commit, or otherwise") { @older = true }
+      parser.on("--minutes N", Float, "start nothing after so many; the same command continues") { |minutes| @minutes = minutes }
+      parser.on("--older", "also use what an interrupted run measured at another commit or with other settings") { @older = true }
       parser.on("--fresh", "measure again what an interrupted run has measured") { @fresh = true }
     end
 

@@ -41,7 +41,11 @@ module Bench
       end
     end
 
-    def connect(address) = @contender.connect(address)
+    # What a contender returns can't always be marshalled.
+    def connect(address)
+      @contender.connect(address)
+      nil
+    end
 
     # Forgets what was learned of the document at another distance, and runs: +least+, and more until so many seconds have
     # passed, but at most +most+. PostgreSQL settles on plans after five executions, Pipeloader after 32 on whether it rests.

@@ -35,7 +35,7 @@ module Bench
     def count
       answer = nil
       cost = proxy.count { answer = @worker.answer }
-      @far = false # it is connected anew
+      @far = false # the next distance needs another connection
       [answer, { **cost.slice(:round_trips, :bytes_to_server, :bytes_to_client), statements: @worker.statements }]
     end
 
