@@ -70,6 +70,12 @@ class PlanTest < PipeloaderTest
   # As assert_plan, where graphql-ruby itself must do it.
   def assert_aside(query, schemas = pair, model: Post, **options) = assert_plan(query, schemas, aside: model, **options)
 
+  # The same answer each time, whether by a plan or not.
+  def assert_same_twice(query, schemas = pair, **options)
+    answers = schemas.flat_map { |schema| Array.new(3) { text_of(outcome { schema.execute(query, **options).to_h }) } }
+    assert_equal 1, answers.uniq.size, answers.uniq.join("\n")
+  end
+
   # Runs +code+ as a test in a process of its own: for what can't be undone.
   #
   # @param file [String] of the test that it belongs to, to be loaded before

@@ -77,7 +77,7 @@ module Pipeloader
     end
 
     def narrows?(relation)
-      @plan.projection.narrows?(ReturnedValue.unextended(relation)) && readable?(@plan.model, relation) &&
+      @plan.projection.narrows?(ReturnedValue.unextended(relation)) && readable?(relation) &&
         !known_to_its_records?(relation)
     end
 
@@ -98,10 +98,8 @@ module Pipeloader
       raise DoesNotFit.verdict(e) { relation.to_sql }
     end
 
-    # An unknown name in a preload raises.
-    def readable?(model, relation)
-      relation.strict_loading_value.nil? &&
-        [*relation.preload_values, *relation.includes_values].all? { |it| it.is_a?(Symbol) && model.reflect_on_association(it) }
+    def readable?(relation)
+      relation.strict_loading_value.nil? && [*relation.preload_values, *relation.includes_values].all?(Symbol)
     end
 
     # True if the owner of what is read is selected of it again: that is the one in memory, and not what the database says.

@@ -23,7 +23,7 @@ module Pipeloader
         !reflection.polymorphic? && among?(reflection.klass, behind)
       end
 
-      # Of one that asks its owner, or finds records of several classes, it isn't known how many it brings.
+      # A scope that asks its owner, or whose records are of several classes, counts as one with a limit.
       def needed?(reflection)
         return true if reflection.nil? || PlainModel.objection_to_target(reflection)
         return !reflection.scope.nil? if reflection.polymorphic? || !PlainModel.independent?(reflection)

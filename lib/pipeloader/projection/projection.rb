@@ -52,7 +52,7 @@ module Pipeloader
       return unless narrows?(relation)
 
       preloads = preloaded(relation)
-      return unless preloads.all? { |it| it && PlainModel.independent?(it) && PlainModel.objection_to_target(it).nil? }
+      return unless preloads.all? { |reflection| PlainModel.independent?(reflection) }
 
       wide = with(preloads.flat_map { |reflection| PlainModel.keys(reflection) })
       relation.is_a?(ActiveRecord::AssociationRelation) ? wide.for_association(relation.proxy_association.reflection) : wide

@@ -30,11 +30,13 @@ module Pipeloader
       @cast = Cast.new(attribute)
       @nullable = !type.non_null?
       @type = TypeWrappers.nullable(type)
-      @kind = :list if @type.list?
-      @items = Coercion.new(@type.of_type, attribute) if @kind
-      # An application may have redefined what graphql-ruby's own make of a value.
-      @formula = PlainScalar.of(@type).formula unless @kind
-      @kind ||= @formula ? :leaf : BUILT_IN.fetch(@type, :leaf)
+      @items = Coercion.new(@type.of_type, attribute) if @type.list?
+      # An application can redefine the `coerce_result` of graphql-ruby's own scalars, too.
+      @formula = PlainScalar.of(@type).formula unless @items
+      @kind = if @items then :list
+              elsif @formula then :leaf
+              else BUILT_IN.fetch(@type, :leaf)
+              end
     end
 
     # @return [Array<Formula>] what a scalar of the application's makes of a value

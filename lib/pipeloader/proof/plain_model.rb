@@ -271,7 +271,7 @@ module Pipeloader
       known.all? { |name| Provenance.active_record?(model.instance_method(name)) }
     end
 
-    # Of a name that is both, ActiveRecord reads one or the other.
+    # ActiveRecord reads the column or the one behind the alias, depending on who asks.
     def odd_table
       return "#{@model.name} has no primary key" if @model.primary_key.nil?
 
