@@ -8,7 +8,7 @@ module Opaque
   class Base < GraphQL::Schema::Object
     private
 
-    def shown(text) = context.fetch(:shouting, nil) ? text.upcase : text.strip
+    def shown(text) = context.dig(:shouting) ? text.upcase : text.strip
   end
 
   module Types
