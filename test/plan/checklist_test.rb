@@ -114,11 +114,11 @@ class PlanChecklistTest < PlanChecklistCase
 
   # What is told of a record by its model. {condition => body of a model over posts}
   MODELS = {
-    reader: -> { def title = "own #{super}" },
+    reader: -> { def title = "own #{super}".dup },
     reader_without_super: -> { def title = "own".dup },
-    reader_of_a_concern: -> { include(Module.new { def title = "concern's #{super}" }) },
-    reader_prepended: -> { prepend(Module.new { def title = "prepended #{super}" }) },
-    reader_by_read_attribute: -> { define_method(:title) { self[:title].reverse } },
+    reader_of_a_concern: -> { include(Module.new { def title = "concern's #{super}".dup }) },
+    reader_prepended: -> { prepend(Module.new { def title = "prepended #{super}".dup }) },
+    reader_by_read_attribute: -> { define_method(:title) { self[:title].reverse.dup } },
     reader_of_a_parent: -> { superclass.define_method(:title) { "parent's #{super()}" } },
     private_reader: -> { private define_method(:title) { "private" } },
     delegated: -> { delegate :title, to: :twin; define_method(:twin) { Post.new(title: "delegated") } },

@@ -169,6 +169,24 @@ class PlanObserversTest < PlanChecklistCase
     end
   end
 
+  # Next takes these two for graphql-ruby's own, whatever the schema says.
+  { include: [false, true], skip: [true, false] }.each do |name, (leaves_out, takes_in)|
+    define_method(:"test_own_directive_named_#{name}") do
+      directive = Class.new(GraphQL::Schema::Directive) do
+        graphql_name name.to_s
+        locations(GraphQL::Schema::Directive::FIELD, GraphQL::Schema::Directive::INLINE_FRAGMENT)
+        argument :if, GraphQL::Types::Boolean
+        define_singleton_method(:include?) { |_object, arguments, context| arguments[:if] == (context[:who] == :admin) }
+      end
+      post = type("Post") { field :title, String; field :likes, Integer }
+      schemas = schemas({ them: [[post], -> { Post.order(:id) }] }) { directive(directive) }
+      [leaves_out, takes_in].product(%i[admin guest]) do |given, who|
+        assert_parity("{ them { likes title @#{name}(if: #{given}) } }", schemas, context: { who: who })
+        assert_parity("{ them { likes ... @#{name}(if: #{given}) { title } } }", schemas, context: { who: who })
+      end
+    end
+  end
+
   # Who sees which definition of a field: one document, several viewers.
   def test_visibility
     hidden = Class.new(GraphQL::Schema::Field) do

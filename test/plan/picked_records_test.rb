@@ -7,13 +7,17 @@ require_relative "../support/plans"
 class PickedRecordsTest < PlanTest
   class Writer < ActiveRecord::Base
     self.table_name = "users"
-    has_many :remarks, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Remark"
+    has_many :remarks, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Remark", inverse_of: :back
+    has_many :placed, -> { order(:id) }, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Remark", inverse_of: :back
+    has_many :tied, -> { order(:score) }, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Remark"
     has_many :ordered, -> { order(:id) }, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Remark"
   end
 
   class Remark < ActiveRecord::Base
     self.table_name = "comments"
     belongs_to :writer, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Writer", optional: true
+    belongs_to :back, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Writer", optional: true, inverse_of: :remarks
+    belongs_to :known, -> { includes(:remarks) }, foreign_key: :commenter_id, class_name: "PickedRecordsTest::Writer", optional: true
   end
 
   RemarkType = type("PickedRemark") { field :body, String }
@@ -21,8 +25,10 @@ class PickedRecordsTest < PlanTest
     field :name, String
     field :remarks, [RemarkType]
     field :ordered, [RemarkType]
+    field :tied, [RemarkType]
+    field :placed, [RemarkType]
     field :paged, RemarkType.connection_type, method: :remarks
-    { latest: "object.remarks.last", earliest: "object.remarks.first", taken: "object.remarks.take", of_ordered: "object.ordered.last",
+    { latest: "object.remarks.last", earliest: "object.remarks.first", taken: "object.remarks.take", of_ordered: "object.ordered.last", of_tied: "object.tied.last",
       unknown: "@remarks = object.remarks; @remarks.last" }.each do |name, code|
       field name, RemarkType
       class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
@@ -35,9 +41,12 @@ class PickedRecordsTest < PlanTest
   end
 
   RemarkType.field :writer, WriterType
+  RemarkType.field :known, WriterType
+  RemarkType.field :back, WriterType
 
   # What is selected of each writer.
-  SELECTED = ["latest { body } earliest { body } taken { body }", "remarks { body } latest { body } earliest { body } taken { body }",
+  SELECTED = ["remarks { body back { latest { body } } }", "remarks { back { name earliest { body } taken { body } } }",
+              "remarks { back { remarks { back { latest { body } } } } }", "tied { body } ofTied { body }", "latest { body } earliest { body } taken { body }", "remarks { body } latest { body } earliest { body } taken { body }",
               "latest { body } remarks { body } earliest { body }", "remarks { body } word firstWord", "word remarks { body } firstWord",
               "mapped word", "word mapped", "mapped latest { body }", "ordered { body } ofOrdered { body } latest { body }", "remarks { body } renewed word",
               "paged { nodes { body } } latest { body }", "paged(first: 2) { nodes { body } } latest { body }",
@@ -74,6 +83,28 @@ class PickedRecordsTest < PlanTest
       refute expected.key?("errors"), expected.inspect
       3.times { assert_equal text_of(expected), text_of(pair.last.execute(query).to_h) }
     end
+  end
+
+  # Records that a relation has preloaded, or a scope, are in memory.
+  { includes: -> { Writer.includes(:remarks) }, preload: -> { Writer.preload(:remarks) }, includes_more: -> { Writer.includes(:ordered, :remarks) },
+    of_another: -> { Writer.includes(:ordered) } }.each do |name, root|
+    define_method(:"test_#{name}") do
+      schemas = schemas({ writers: [[WriterType], -> { root.call.where("name LIKE 'picked%'").order(:id) }] })
+      ["latest { body } earliest { body } taken { body }", "word firstWord", "latest { body writer { name } } name"].each do |selected|
+        expected = schemas.first.execute("{ writers { #{selected} } }").to_h
+        3.times { assert_equal text_of(expected), text_of(schemas.last.execute("{ writers { #{selected} } }").to_h) }
+      end
+      assert_plan("{ writers { latest { body } earliest { body } } }", schemas) if name == :of_another
+    end
+  end
+
+  def test_preloaded_by_a_scope
+    schemas = schemas({ remarks: [[RemarkType], -> { Remark.where(commenter_id: Writer.where("name LIKE 'picked%'")).order(:id) }] })
+    ["latest { body } earliest { body }", "name latest { body }"].each do |selected|
+      expected = schemas.first.execute("{ remarks { body known { #{selected} } } }").to_h
+      3.times { assert_equal text_of(expected), text_of(schemas.last.execute("{ remarks { body known { #{selected} } } }").to_h) }
+    end
+    assert_plan("{ remarks { body writer { latest { body } earliest { body } } } }", schemas)
   end
 
   COMPILED.each do |selected|

@@ -87,6 +87,7 @@ class ReachesTest < PlanTest
     def kind = author&.glad? ? "glad" : (editor&.low_rank? ? "low" : loud_title)
     def counting = author&.posts&.size.to_s
     def selfsame = author ? author.name : "none"
+    def one_of_them = (author || editor)&.name
     def unscoped_writer = writer.name
     def self_made(...) = author.name(...)
   end
@@ -129,6 +130,18 @@ class ReachesTest < PlanTest
     and: ["object.author && object.author.name", true],
     tests: ['(object.author && object.editor ? object.title : "one is missing") + (object.author ? "!" : "?")', true],
     or: ["(object.author || object.editor).to_s.size.to_s", false],
+    either: ["(object.author || object.editor)&.name", true],
+    either_safe: ["(object.author || object.editor).name", true],
+    either_further: ["(object.editor || object.author)&.boss&.name", true],
+    either_twice: ['"\#{(object.author || object.editor)&.name} \#{object.author&.age} \#{(object.unsure || object.author)&.age}"', true],
+    either_default: ['(object.author || object.editor)&.name || "none"', true],
+    either_there: ['(object.author || object.editor) ? "one" : "none"', true],
+    either_itself: ["(object.author || object.editor).inspect.size.to_s", false],
+    either_or_new: ['(object.author || Person.new(name: "new")).name', false],
+    either_or_column: ["(object.author || object.title).to_s.size.to_s", false],
+    either_of_an_heir: ["(object.family || object.author)&.name", false],
+    either_or_third: ["(object.author || object.editor || object.unsure)&.name", false],
+    either_kept: ["who = object.author || object.editor; who&.name", false],
     there: ["object.author.then { |it| it ? 1 : 2 }.to_s", false],
     ghostly: ['object.ghost ? "boo" : nil', false],
     unsure: ['object.unsure ? "there" : nil', true],
@@ -166,7 +179,7 @@ class ReachesTest < PlanTest
     PostType.class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
   end
   PostType.field :opaque, String
-  PostType.class_eval { def opaque = object.title.dup.concat(context.fetch(:mark, "!")) }
+  PostType.class_eval { def opaque = object.title.dup.concat((context.dig(:mark) || "!")) }
 
   def pair = @pair ||= schemas({ posts: [[PostType], -> { Post.order(:id).where(id: 1..5) }], all: [[PostType], -> { Post.order(:id) }], array: [[PostType], -> { Post.order(:id).to_a }] })
 
@@ -228,18 +241,46 @@ class ReachesTest < PlanTest
   PostType.class_eval { def delegated = object.author_name }
   PostType.field :loudly, String, method: :loud
   PostType.field :self_made, String
-  %i[signed code kind counting selfsame unscoped_writer].each { |name| PostType.field name, String, method: name }
+  %i[signed code kind counting selfsame one_of_them unscoped_writer].each { |name| PostType.field name, String, method: name }
 
   def test_delegate
     assert_plan "{ posts { authorName sureName age rate byDelegate } }"
     assert_plan "{ all { authorName age byDelegate } }"
     assert_aside "{ all { sureName } }", model: Post, errors: true
     assert_plan "{ posts { loudly } }"
-    %w[signed code kind selfsame].each { |name| assert_plan "{ all { id #{name} } }" }
-    assert_plan "{ array { signed code kind selfsame } }", made: [Post]
+    %w[signed code kind selfsame oneOfThem].each { |name| assert_plan "{ all { id #{name} } }" }
+    assert_plan "{ array { signed code kind selfsame oneOfThem } }", made: [Post]
     %w[counting unscopedWriter].each { |name| assert_aside "{ all { id #{name} } }", model: Post, errors: :any }
     assert_aside "{ posts { selfMade } }", model: Post
     assert_aside "{ posts { opaque authorName sureName } }", model: Post
+  end
+
+  # With `allow_nil`, nil is asked what it knows itself; and records may be asked what Structs have.
+  class Aged < ActiveRecord::Base
+    self.table_name = "reach_people"
+    self.inheritance_column = nil
+    def to_s = name
+    def to_a = [name, age]
+  end
+
+  class Signed < ActiveRecord::Base
+    self.table_name = "reach_posts"
+    belongs_to :author, class_name: "ReachesTest::Aged", optional: true
+    delegate :to_s, to: :author, prefix: true, allow_nil: true
+    delegate :to_a, :name, to: :author, prefix: :its
+  end
+
+  def test_delegate_of_what_nil_answers
+    signed = type("Signed") do
+      field :author_to_s, String
+      field :its_to_a, String
+      field :its_name, String
+    end
+    schemas = schemas({ all: [[signed], -> { Signed.order(:id) }], some: [[signed], -> { Signed.where.not(author_id: nil).order(:id) }] })
+    assert_plan "{ some { authorToS itsName } }", schemas
+    ["{ all { authorToS } }", "{ some { itsToA authorToS } }"].each do |query|
+      3.times { assert_equal(*schemas.map { |schema| text_of(schema.execute(query).to_h) }) }
+    end
   end
 
   # A method of another record is seen when it is defined anew.

@@ -158,6 +158,46 @@ class RedefinitionsTest < PlanTest
     ChainType.define_method(:via, own) if own
   end
 
+  # What a chain or a guard asks by a helper, or by `super`.
+  def test_helpers_of_the_context
+    base = Class.new(Schemas::Base) { def viewer_id = context[:viewer] }
+    entry = Class.new(base) do
+      graphql_name "HelpedEntry"
+      field :own, "Boolean"
+      field :count, Integer
+      def own = object.author_id == viewer_id
+      def count = object.comments.where(commenter_id: given).count
+      def given = viewer_id
+    end
+    model = Class.new(Root) do
+      self.table_name = "posts"
+      has_many :comments, foreign_key: :post_id
+      def self.name = "Helped"
+    end
+    schemas = schemas({ entries: [[entry], -> { model.order(:id) }] })
+    ask = -> { Array.new(3) { schemas.map { |schema| schema.execute("{ entries { own count } }", context: { viewer: 1, other: 2 }).to_h.to_s } }.each { |it| assert_equal(*it) }.uniq }
+    before = ask.call
+    base.class_eval { remove_method(:viewer_id) && define_method(:viewer_id) { context[:other] } }
+    after = ask.call
+    entry.prepend(Module.new { def viewer_id = 3 })
+    assert_equal 3, [*before, *after, *ask.call].uniq.size
+  end
+
+  def test_what_a_guard_calls_by_super
+    base = Class.new(Schemas::Base) { def self.authorized?(object, context) = super && object.id < 99 }
+    entry = Class.new(base) do
+      graphql_name "GuardedEntry"
+      field :title, String
+      def self.authorized?(object, context) = super && object.id.positive?
+    end
+    schemas = schemas({ entries: [[entry], -> { Entry.order(:id) }] })
+    ask = -> { Array.new(3) { both("{ entries { title } }", schemas) }.each { |it| assert_equal(*it) }.uniq }
+    before = ask.call
+    base.singleton_class.remove_method(:authorized?)
+    base.define_singleton_method(:authorized?) { |object, context| super(object, context) && !object.is_a?(Entry) }
+    assert_equal 2, [*before, *ask.call].uniq.size
+  end
+
   # A class loads, and sends no statement, whatever class methods it has.
   def test_classes_with_methods_of_that_name
     answers(pair)
@@ -178,12 +218,49 @@ class RedefinitionsTest < PlanTest
     assert_empty statements
   end
 
+  class Either < GraphQL::Schema::Union
+    possible_types WriterType, EntryType
+    def self.resolve_type(object, _context) = object.is_a?(RedefinitionsTest::Writer) ? WriterType : EntryType
+  end
+
+  # {method of graphql-ruby's own that somebody replaces where it is => [where, by what, query]}
+  REPLACED = {
+    authorized?: [GraphQL::Schema::Field, "(object, arguments, context) = before(object, arguments, context) && name != %(name)", "{ writers { id name } }"],
+    resolve: [GraphQL::Schema::Field, "(...) = before(...).then { |it| name == %(name) ? %(a name) : it }", "{ writers { id name } }"],
+    with_extensions: [GraphQL::Schema::Field, "(...) = before(...).then { |it| name == %(name) ? %(a name) : it }", "{ writers { id name } }"],
+    visible?: [GraphQL::Schema::Member::BaseDSLMethods, "(context) = before(context) && (context[:admin] || graphql_name != %(RedefinedWriter))", "{ either { __typename } }"]
+  }.freeze
+
+  # In a process of its own, as an application's initializer does it.
+  REPLACED.each do |name, (host, code, query)|
+    define_method(:"test_#{name.to_s.delete("?")}_of_graphql_rubys_own_module") do
+      assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+        writers = -> { RedefinitionsTest::Writer.order(:id) }
+        schemas = schemas({ writers: [[RedefinitionsTest::WriterType], writers], either: [[RedefinitionsTest::Either], writers] }) { use(GraphQL::Dataloader); use(GraphQL::Schema::Warden) }
+        #{host}.class_eval do
+          alias_method :before, :#{name}
+          def #{name}#{code}
+        end
+        assert_aside "#{query}", schemas, model: RedefinitionsTest::Writer, errors: :any
+      RUBY
+    end
+  end
+
   # A Ractor may define methods, but not read what the main one keeps of a class.
   def test_a_ractor
     assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
       Warning[:experimental] = false
       Pipeloader::PlainModel.of(RedefinitionsTest::Writer) # or nothing is looked at
       assert_equal :defined, Ractor.new(Class.new(RedefinitionsTest::Root)) { |it| it.class_eval("def foo = 1") && :defined }.take
+    RUBY
+  end
+
+  # As above, of what is refined.
+  def test_a_refinement_in_a_ractor
+    assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+      Warning[:experimental] = false
+      Pipeloader::KnownMethods.refined?(:strip)
+      assert_equal :refined, Ractor.new { Module.new { refine(String) { def shouted = upcase } } && :refined }.take
     RUBY
   end
 

@@ -138,7 +138,8 @@ class PlanSelectionsTest < PlainPlanTest
     end
     schemas = make(query: Types::Query, mutation: mutation)
     query = "mutation { a: like(id: 1) { likes author { name } } b: bulk { id likes } c: like(id: 1) { likes comments { post { likes } } } }"
-    reset = -> { Post.where(id: ..2).update_all(likes: 5) }
+    seeded = Post.where(id: ..2).pluck(:id, :likes)
+    reset = -> { seeded.each { |id, likes| Post.where(id: id).update_all(likes: likes) } }
     assert_plan(query, schemas, before: reset, made: [Post, Comment, User])
   ensure
     reset.call

@@ -194,6 +194,56 @@ class PlanTypesTest < PlanTest
     assert_equal plain, piped
   end
 
+  # What a text is, that isn't one, or isn't canonical, ActiveRecord decides.
+  class Token < ActiveRecord::Base
+    self.table_name = "plan_tokens"
+    attribute :token, :uuid
+    attribute :tokens, :uuid, array: true
+    belongs_to :holder, class_name: "PlanTypesTest::Holder", optional: true
+    def label = "token #{token}"
+  end
+
+  class Holder < ActiveRecord::Base
+    self.table_name = "plan_holders"
+    has_many :tokens, -> { order(:id) }, class_name: "PlanTypesTest::Token"
+  end
+
+  ActiveRecord::Schema.verbose = false
+  ActiveRecord::Schema.define do
+    create_table(:plan_holders) { |t| t.string :name }
+    create_table(:plan_tokens) { |t| t.text :token; t.text :tokens, array: true; t.uuid :real; t.bigint :holder_id }
+  end
+  Holder.insert_all!([{ id: 1 }])
+  uuid = "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
+  connection = TestDatabase.connect
+  [uuid, uuid.upcase, "{#{uuid}}", uuid.delete("-"), "none", "", nil].each do |text|
+    connection.exec_params("INSERT INTO plan_tokens (token, tokens, real, holder_id) VALUES ($1, ARRAY[$1], $2, 1)", [text, uuid.upcase])
+  end
+  connection.close
+
+  def test_uuids_over_a_column_of_texts
+    token = type("Token") do
+      field :token, String
+      field :id, GraphQL::Types::ID, method: :token
+      field :tokens, [String, { null: true }]
+      field :real, String
+      field :label, String
+    end
+    holder = type("Holder") do
+      field :least, String
+      field :listed, [String, { null: true }]
+      field :tokens, [token]
+      def least = object.tokens.minimum(:token)
+      def listed = object.tokens.pluck(:token)
+    end
+    roots = { all: [[token], -> { Token.order(:id) }], holders: [[holder], -> { Holder.order(:id) }] }
+    [false, true].each do |narrowed|
+      schemas = schemas(roots, pipeloader: { field_exact: narrowed })
+      ["{ all { token id tokens real label } }", "{ holders { tokens { token real label } } }", "{ holders { least } }", "{ holders { listed } }"].each { |it| assert_same(it, schemas) }
+      assert_plan("{ all { token id tokens real } }", schemas)
+    end
+  end
+
   private
 
   def leaves(value)

@@ -4,6 +4,8 @@ require_relative "../support/unit_helper"
 
 # @skip and @include: what of a selection set is left, by the values of the variables that they ask.
 class ConditionsTest < UnitTest
+  SCHEMA = Class.new(GraphQL::Schema)
+
   # {selection => [variables that it asks, {values => fields that are left}]}
   LEFT = {
     "a b" => [[], { {} => %w[a b] }],
@@ -27,19 +29,30 @@ class ConditionsTest < UnitTest
 
   each_case(LEFT) do |variables, left|
     document = parse(name.delete_prefix("test_"))
-    assert_equal variables, Pipeloader::Conditions.variables(document)
+    assert_equal variables, Pipeloader::Conditions.asked(document).variables
     left.each do |values, fields|
-      assert_equal fields, document.definitions.first.selections.select { |node| Pipeloader::Conditions.met?(node, values) }.map(&:name), values.inspect
+      assert_equal fields, document.definitions.first.selections.select { |node| Pipeloader::Conditions.new(SCHEMA, values).met?(node) }.map(&:name), values.inspect
     end
   end
 
   each_case(FOREIGN, "foreign") do |above, within|
     field = parse(name.delete_prefix("test_foreign_")).definitions.first.selections.first
-    assert_equal [above, within], [Pipeloader::Conditions.foreign?(field), Pipeloader::Conditions.foreign_within?(field)]
+    conditions = Pipeloader::Conditions.new(SCHEMA)
+    assert_equal [above, within], [conditions.foreign?(field), conditions.foreign_within?(field)]
   end
 
   def test_fragments
-    assert_equal %w[x], Pipeloader::Conditions.variables(GraphQL.parse("{ ...F } fragment F on Query { a { b @skip(if: $x) } }"))
+    asked = Pipeloader::Conditions.asked(GraphQL.parse("{ ...F ... on Node { c } ... { d } } fragment F on Query { a { b @skip(if: $x) ... on Node { c } } }"))
+    assert_equal [%w[x], %w[Node Query]], [asked.variables, asked.types]
+  end
+
+  # A directive of one of these names is foreign if it's the application's; it leaves nothing out that is known.
+  def test_own_directive_of_such_a_name
+    own = Class.new(GraphQL::Schema::Directive) { graphql_name "include"; locations(GraphQL::Schema::Directive::FIELD) }
+    conditions = Pipeloader::Conditions.new(Class.new(GraphQL::Schema) { directive(own) })
+    field, skipped = parse("a @include(if: false) b @skip(if: true)").definitions.first.selections
+    assert_equal [true, true], [conditions.foreign?(field), conditions.met?(field)]
+    assert_equal [false, false], [conditions.foreign?(skipped), conditions.met?(skipped)]
   end
 
   def parse(selection) = GraphQL.parse("{ #{selection} }")

@@ -20,9 +20,12 @@ class ContextValuesTest < PlanTest
     def memo = @memo ||= context[:viewer]
     def given(name = :viewer) = context[name]
 
+    def needed_user = context.fetch(:viewer)
+
     private
 
     def viewer_id = current_user&.id
+    def shown(text) = context.fetch(:shouting, false) ? text.upcase : text.strip
   end
 
   USER = type("User") { field :name, String }
@@ -30,10 +33,10 @@ class ContextValuesTest < PlanTest
 
   PLAIN = {
     mine: "Boolean", mine_too: "Boolean", mine_privately: "Boolean", greeting: String, either: String, anonymous: "Boolean", named: String,
-    initial: String, length: Integer, listed: "Boolean", only: String, both: String
+    initial: String, length: Integer, listed: "Boolean", only: String, both: String, needed: "Boolean", needed_too: String, fetched: "Boolean", fallback: String, shouted: String, keyed: "Boolean"
   }.freeze
-  CHAINS = { scored: Integer, scored_by_id: Integer, any: "Boolean", several: Integer, limited: Integer, by_record: Integer, latest: COMMENT, bodies: [COMMENT] }.freeze
-  OPAQUE = { remembered: "Boolean", handed: "Boolean", fetched: "Boolean", path: String, dynamic: "Boolean", stored: "Boolean", compared: "Boolean" }.freeze
+  CHAINS = { scored: Integer, scored_by_id: Integer, any: "Boolean", several: Integer, limited: Integer, by_record: Integer, by_needed: Integer, by_fallback: Integer, latest: COMMENT, bodies: [COMMENT] }.freeze
+  OPAQUE = { remembered: "Boolean", handed: "Boolean", handed_on: String, made: String, path: String, dynamic: "Boolean", stored: "Boolean", compared: "Boolean" }.freeze
 
   POST = type("Post", Base) do
     field :title, String
@@ -56,6 +59,14 @@ class ContextValuesTest < PlanTest
     def length = context[:name].to_s.length + object.id
     def listed = context[:ids].include?(object.id)
     def only = context[:name]
+    def needed = object.author_id == needed_user&.id
+    def needed_too = context.fetch(:name)
+    def fetched = object.author_id == context.fetch(:viewer, nil)&.id
+    def fallback = "#{context.fetch(:name, "nobody")} #{context.fetch(:nickname, "none").strip} #{context.fetch(:nickname, 7)}"
+    def shouted = shown(object.title)
+    def keyed = context.key?(:name) && !context.key?(:nickname)
+    def by_fallback = object.comments.where(commenter_id: context.fetch(:commenter, 3)).count
+    def by_needed = object.comments.where(commenter_id: needed_user&.id).count
     def both = "#{context[:viewer]&.title}#{context[:name]&.strip}"
 
     def scored = object.comments.where(commenter_id: context[:viewer].id).count
@@ -71,7 +82,8 @@ class ContextValuesTest < PlanTest
 
     def remembered = object.author_id == memo&.id
     def handed = object.author_id == given&.id
-    def fetched = object.author_id == context.fetch(:viewer, nil)&.id
+    def handed_on = context.fetch(:nickname, object.title)
+    def made = context.fetch(:nickname) { "made" }
     def path = "#{object.id}#{context[:current_path]}"
     def dynamic = object.author_id == context[object.title.to_sym]
     def stored = object.author_id == (context[:stored] = 7)
@@ -131,6 +143,31 @@ class ContextValuesTest < PlanTest
     assert_aside(query(:scored), schemas, context: {}, errors: true)
     assert_context(query(:scored_by_id, :any, :mine, :anonymous), {}, schemas)
     assert_aside(query(:title, :listed), schemas, context: {}, errors: true)
+  end
+
+  # What must be there, and isn't, raises; nil is there.
+  def test_what_is_needed
+    schemas = schemas()
+    %i[needed by_needed needed_too].each { |name| assert_aside(query(:title, name), schemas, context: {}, errors: :any) }
+    assert_context(query(:title, :needed, :needed_too, :by_needed), { viewer: nil, name: nil }, schemas)
+    context = Class.new(GraphQL::Query::Context) { def fetch(key, *) = key == :name ? "own" : super }
+    others = schemas { context_class(context) }
+    assert_aside(query(:needed_too), others, context: { name: "n" })
+    assert_context(query(:only), { name: "n" }, others)
+  end
+
+  # What may be missing: another value is in its place.
+  def test_what_may_be_missing
+    schemas = schemas()
+    text = query(:title, :fetched, :fallback, :shouted, :keyed, :by_fallback)
+    [{}, { name: nil, viewer: nil, commenter: nil }, { nickname: "ny", shouting: true, commenter: viewer, viewer: viewer }].each { |it| assert_context(text, it, schemas) }
+    assert_aside(query(:title, :fallback), schemas, context: { nickname: Object.new }, errors: :any)
+    context = Class.new(GraphQL::Query::Context) do
+      def fetch(key, *) = key == :nickname ? "own" : super
+      def key?(key) = key == :name || super
+    end
+    others = schemas { context_class(context) }
+    %i[fallback keyed].each { |name| assert_aside(query(name), others, context: { name: "n" }) }
   end
 
   # One of values is a value, unless it has code for what isn't there, or is of another class.

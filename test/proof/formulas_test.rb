@@ -355,6 +355,18 @@ class FormulasTest < PlanTest
     Labeled.send(:remove_const, :FORMULA_LEAST)
   end
 
+  # Whose names are those of no constant.
+  def test_constants_of_what_has_no_name
+    thing = Class.new(Thing) { def self.name = "Nowhere::Thing"; def marked = "#{title} #{FORMULA_MARK}" }
+    label = Module.new.const_set(:Label, Class.new(Schemas::Base) { graphql_name "Nameless"; field :it, String; field :marked, String; def it = "#{object.title} #{FORMULA_MARK}" })
+    Object.const_set(:FORMULA_MARK, "mark")
+    schemas = schemas({ things: [[label], -> { thing.order(:id) }] })
+    ["{ things { it } }", "{ things { marked } }"].each { |text| assert_same_twice(text, schemas) }
+    assert_includes schemas.last.execute("{ things { it marked } }").to_h.to_s, "mark"
+  ensure
+    Object.send(:remove_const, :FORMULA_MARK)
+  end
+
   # Constants of code that nobody looks into cost nothing.
   def test_modules_are_walked_for_literals_alone
     type = type("Calling") { 20.times { |i| field :"f#{i}", String; class_eval("def f#{i} = File.join(object.name.to_s, Date.name, Time.name)", __FILE__, __LINE__) } }
@@ -401,8 +413,8 @@ class FormulasTest < PlanTest
   end
 
   # Methods of the model's, called by the field or by a resolver method.
-  { plain: %i[line aliased number described described_twice constant helped state counted], fail: %i[hidden_one nowhere changing],
-    opaque: %i[remembered own_reader nick of_an_index of_an_attribute given who endless changing_helper with_super] }.each do |kind, names|
+  { plain: %i[line aliased number described described_twice constant helped state counted own_reader nick of_an_index of_an_attribute], fail: %i[hidden_one nowhere changing],
+    opaque: %i[remembered given who endless changing_helper with_super] }.each do |kind, names|
     names.each do |name|
       define_method(:"test_#{kind}_#{name}_of_the_model") do
         [type("Thing") { field name, String }, type("Thing") { field name, String; class_eval("def #{name} = object.#{name}", __FILE__, __LINE__) }].each do |thing|

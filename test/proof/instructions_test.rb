@@ -293,7 +293,12 @@ class InstructionsTest < UnitTest
     "def it = [year, 3].max" => %i[year],
     'def it = "#{name} (#{self.year})"' => %i[name year], # rubocop:disable Lint/InterpolationCheck
     "def it = shown(name)\ndef shown(text) = text.to_s + '!'" => %i[name],
-    "def it = self['name'].to_s" => nil,
+    "def it = self['name'].to_s" => %i[name],
+    "def it = self[:year] + read_attribute(:year)" => %i[year],
+    "def it = self[:nothing]" => nil,
+    "def it = self[year]" => nil,
+    "def it = self[:name] = 'x'" => nil,
+    "def it = super" => nil,
     "def it = self.class.new.name" => %i[class]
   }.freeze
 
@@ -323,6 +328,7 @@ class InstructionsTest < UnitTest
   def model(text)
     Class.new(ActiveRecord::Base) do
       self.abstract_class = true
+      def self.columns_hash = { "name" => nil, "year" => nil }
       class_eval(text, __FILE__, 1)
     end
   end
@@ -388,7 +394,7 @@ class InstructionsTest < UnitTest
   end
 
   each_form(MODELS, "model") do |text, expected, magic|
-    formula = Pipeloader::Formula.of_model(model(magic + text), :it, nil) { |name| (name if %i[name year].include?(name))&.name }
+    formula = Pipeloader::Formula.of_model(model(magic + text), :it, nil) { |name| name.to_s if %w[name year].include?(name.to_s) }
     assert_equal [expected], [formula&.asked&.map(&:to_sym)]
   end
 

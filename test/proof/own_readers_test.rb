@@ -162,4 +162,28 @@ class OwnReadersTest < PlanTest
     ids = assert_plan("{ them { id } }", schemas).dig("data", "them").map { |it| GlobalID.parse(it.fetch("id")).model_id }
     assert_equal %w[a-1 b-2], ids
   end
+
+  # What a model says is its own, the response doesn't show.
+  def test_protected_readers
+    job = Class.new(Job) do
+      def self.name = "ProtectedJob"
+      define_attribute_methods
+      protected :title, :manager
+      def label = "#{manager&.first_name} #{first_name}"
+    end
+    chief = type("ProtectedChief") { field :first_name, String }
+    job_type = type("ProtectedJob") do
+      field :title, String
+      field :manager, chief
+      field :label, String
+      field :own, String
+      field :named, String
+      def own = "#{object.title}!"
+      def named = object.manager&.first_name
+    end
+    schemas = schemas({ jobs: [[job_type], -> { job.order(:id) }], array: [[job_type], -> { job.order(:id).to_a }] })
+    ["title", "manager { firstName }", "label", "own", "named"].product(%w[jobs array]).each do |selected, root|
+      assert_same_twice("{ #{root} { #{selected} } }", schemas)
+    end
+  end
 end

@@ -64,6 +64,20 @@ module Pipeloader
       # @return [Array] a method's instructions, and those of what it rescues, without lines
       def told(method) = RubyVM::InstructionSequence.of(method)&.then { |sequence| unlined(sequence.to_a) }
 
+      # @param steps [Array<Array, Symbol>]
+      # @yieldparam from [Array<Array, Symbol>] each step, with those behind
+      # @yieldreturn [Array(Array, Array), nil] one step in place of the first ones, and those behind these; nil for none
+      # @return [Array<Array, Symbol>]
+      def fold(steps)
+        folded = []
+        until steps.empty?
+          step, behind = yield(steps)
+          folded << (step || steps.first)
+          steps = step ? behind : steps.drop(1)
+        end
+        folded
+      end
+
       # True if any of +names+ is called or read in it, or it isn't known what is.
       #
       #: (UnboundMethod, Array[Symbol]) -> bool

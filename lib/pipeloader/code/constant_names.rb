@@ -124,7 +124,15 @@ module Pipeloader
         host = method.owner
         host = method.receiver.ancestors.find { |it| it.singleton_class.equal?(host) } || method.receiver if host.singleton_class?
         names = host.name.to_s.split("::")
-        [host, *(1...names.size).map { |size| Object.const_get(names.take(size).join("::")) }.reverse]
+        [host, *(1...names.size).filter_map { |size| named(names.take(size).join("::")) }.reverse]
+      end
+
+      # @return [Module, nil] nil where that is no name of a constant: a module without one, or with a `name` of its own
+      def named(name)
+        found = Object.const_get(name)
+        found if Module === found
+      rescue NameError
+        nil
       end
     end
   end

@@ -84,6 +84,12 @@ module Pipeloader
         (shows?(steps) ? [*INSIDE, :inspect] : INSIDE).all? { |it| rubys?(it) } && DEEP_INSIDE.all? { |it| defined_by_ruby?(it) }
       end
 
+      # Somebody refines more: code that is loaded from now on may mean another method.
+      def forget
+        @refined = nil
+        @rubys = {} # who is working out an answer keeps it in the old one
+      end
+
       private
 
       def shows?(steps)
@@ -92,7 +98,8 @@ module Pipeloader
 
       # True if nobody else has defined it for a value that there can be, by the time it is first asked.
       def rubys?(name)
-        @rubys.fetch(name) { @rubys[name] = !refined.include?(name) && CLASSES.all? { |known| rubys_in?(known, name) } }
+        rubys = @rubys
+        rubys.fetch(name) { rubys[name] = !refined.include?(name) && CLASSES.all? { |known| rubys_in?(known, name) } }
       end
 
       # The same, whether or not somebody refines it.

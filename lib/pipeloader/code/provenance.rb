@@ -53,9 +53,12 @@ module Pipeloader
       # True if ActiveRecord has generated the method for an attribute of the +model+'s.
       #
       #: (singleton(ActiveRecord::Base), Symbol) -> bool
-      def attributes?(model, name)
-        model.method_defined?(name) && model.instance_method(name).owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
-      end
+      def attributes?(model, name) = model.public_method_defined?(name) && generated?(model.instance_method(name))
+
+      # True if ActiveRecord has generated a method for an attribute of its model's.
+      #
+      #: (UnboundMethod?) -> bool
+      def generated?(method) = method&.owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
 
       # True if a method of that name may have been generated for another attribute: beside a column `price`, `price_was` isn't
       # what the column of that name has.

@@ -12,4 +12,13 @@ module Pipeloader
       true
     end
   end
+
+  # As Watched, a method of the instances of +host+.
+  Watched::OfInstances = Struct.new(:host, :found) do
+    def over?
+      host.instance_method(found.name) != found
+    rescue NameError # there is none
+      true
+    end
+  end
 end

@@ -88,6 +88,7 @@ module Pipeloader
       in [[:putobject | :putstring, String], [_, { mid:, orig_argc: 1 } => call], *behind]
         with_text?(call) ? behind : steps.drop(1)
       in [[:context_value, _], *behind] then behind
+      in [[:attribute, column], *behind] then path(column, behind, @paths)
       in [Symbol => label, *behind] then @passed.push(label) && behind
       in [step, *behind] then (behind if harmless?(step))
       end
@@ -95,7 +96,7 @@ module Pipeloader
 
     # @return [Array, nil] the steps behind what is asked of the record
     def of_record(steps)
-      reader, behind = @context ? reader_of_object(steps) : taken(steps) { |call| Bytecode.simple?(call) }
+      reader, behind = reader(steps)
       return unless reader && reader?(reader)
 
       case @association&.call(reader)
@@ -107,12 +108,36 @@ module Pipeloader
 
     # What is asked of the record that an association leads to.
     def of_associated(reader, steps)
+      return of_either(reader, steps) if either?(steps)
+
       present = behind_presence(steps)
       tested = present || truth?(steps)
       @tested |= [reader] if tested
       return steps if tested && !present
 
       path(reader, present || steps, @paths)
+    end
+
+    # True if another record of an association's is in its place where it isn't there: `(author || editor)&.name`.
+    def either?(steps)
+      case steps
+      in [[:dup], [:branchif, label], [:pop], [:putself], *behind]
+        reader, behind = reader(behind)
+        @association&.call(reader) == :one && behind.first == label if reader
+      else false
+      end
+    end
+
+    # What is asked of the other one, is asked of each.
+    def of_either(reader, steps)
+      other, (label, *behind) = reader(steps.drop(4))
+      @passed.push(label)
+      @tested |= [reader]
+      return (@tested |= [other]) && behind if truth?(behind)
+
+      behind = path(other, behind, found = [])
+      @paths |= [*found, [reader, *found.first.drop(1)]]
+      behind
     end
 
     # @return [Array, nil] the steps behind `presence`, if that is asked first
@@ -136,6 +161,9 @@ module Pipeloader
       paths << path unless paths.include?(path)
       steps
     end
+
+    # @return [Array(Symbol, Array), nil] what is called of the record, and the steps behind it
+    def reader(steps) = @context ? reader_of_object(steps) : taken(steps) { |call| Bytecode.simple?(call) }
 
     # @return [Array(Symbol, Array), nil] what is called of `object`, which is there, and the steps behind it
     def reader_of_object(steps)

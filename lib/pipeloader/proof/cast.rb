@@ -20,12 +20,25 @@ module Pipeloader
       end
     ).to_set.freeze
     LIST = "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Array"
-    private_constant :AS_DECODED, :KNOWN, :LIST
+    UUID = "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid"
+    private_constant :AS_DECODED, :KNOWN, :LIST, :UUID
 
     # What a reader makes of a column.
     Reading = Struct.new(:column, :cast) do
       # @param told [Callbacks::Told]
       def of(told) = cast.call(told.row[told.places.fetch(column)])
+    end
+
+    # The type of a uuid where the column is of another one: most texts are no uuid, or no canonical one.
+    UuidElsewhere = Class.new(SimpleDelegator)
+    private_constant :UuidElsewhere
+
+    # The type by which a column's values are cast.
+    #
+    #: (singleton(ActiveRecord::Base), String) -> ActiveModel::Type::Value
+    def self.type_of(model, column)
+      type = model.attribute_types.fetch(column)
+      type.class.name == UUID && model.columns_hash[column]&.sql_type != "uuid" ? UuidElsewhere.new(type) : type
     end
 
     # True if its values are numbers, strings, times and the like, or Arrays and Hashes of such.

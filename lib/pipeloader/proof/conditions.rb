@@ -1,53 +1,109 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # @skip and @include: whether a part of a document is in the operation that runs.
-  module Conditions
-    NAMES = %w[skip include].freeze
+  # Decides which parts of a document are in the operation that runs: by @skip and @include, and by the types that fragments are
+  # on. A directive of the application's own stays foreign, even under one of those names.
+  class Conditions
+    DIRECTIVES = { "skip" => GraphQL::Schema::Directive::Skip, "include" => GraphQL::Schema::Directive::Include }.freeze
+    NONE = {}.freeze
+    private_constant :DIRECTIVES, :NONE
 
-    class << self
-      # @return [Array<String>] variables that they ask
-      def variables(document)
-        names = []
-        document.definitions.each { |definition| collect(definition, names) if definition.respond_to?(:selections) }
-        names.uniq
-      end
+    # What a document asks of the query that executes it.
+    #
+    #     { posts { id @skip(if: $short) ... on Node { id } } }    # variables: ["short"], types: ["Node"]
+    Asked = Struct.new(:variables, :types) do
+      # @return [Hash{String => Object}, nil] of the variables
+      def values(query) = (variables.to_h { |name| [name, query.variables[name]] } unless variables.empty?)
 
-      # @param values [Hash{String => Object}] of those variables
-      def met?(node, values)
-        node.directives.empty? || node.directives.all? do |directive|
-          next true unless NAMES.include?(directive.name)
-
-          value = directive.arguments.first.value # `if`, their only one
-          value = values.fetch(value.name) if value.is_a?(GraphQL::Language::Nodes::VariableIdentifier)
-          directive.name == "skip" ? !value : value
+      # @return [Hash{String => Array<Class>, nil}, nil] the object types that interfaces and unions stand for to who asks; nil in
+      #   place of those of a type that isn't known. An object type stands for itself.
+      def seen(query)
+        found = nil
+        types.each do |name|
+          type = type(query, name)
+          (found ||= {})[name] = type && query.types.possible_types(type) unless type&.kind&.object?
         end
-      end
-
-      # True if the application's own directives see what is below.
-      def foreign?(node) = node.directives.any? { |directive| !NAMES.include?(directive.name) }
-
-      # True if they see any part of it.
-      def foreign_within?(node)
-        return false unless node.respond_to?(:selections)
-
-        foreign?(node) || node.selections.any? { |it| it.respond_to?(:selections) ? foreign_within?(it) : foreign?(it) }
+        found
       end
 
       private
 
-      def collect(node, names)
-        node.selections.each do |selection|
-          selection.directives.each do |directive|
-            next unless NAMES.include?(directive.name)
+      def type(query, name)
+        query.types.type(name)
+      rescue GraphQL::Schema::DuplicateNamesError # graphql-ruby raises this when it reaches the fragment
+        nil
+      end
+    end
 
-            directive.arguments.each do |it|
-              names << it.value.name if it.value.is_a?(GraphQL::Language::Nodes::VariableIdentifier)
-            end
-          end
-          collect(selection, names) if selection.respond_to?(:selections)
+    class << self
+      # @return [Asked]
+      def asked(document)
+        asked = Asked.new([], [])
+        document.definitions.each { |it| collect(it, asked) if it.respond_to?(:selections) }
+        asked.each(&:uniq!)
+        asked
+      end
+
+      private
+
+      def collect(node, asked)
+        asked.types << node.type.name if typed?(node)
+        node.selections.each do |selection|
+          selection.directives.each { |it| asked.variables.concat(variables(it)) if DIRECTIVES.key?(it.name) }
+          collect(selection, asked) if selection.respond_to?(:selections)
         end
       end
+
+      def typed?(node)
+        case node
+        when GraphQL::Language::Nodes::InlineFragment then !node.type.nil?
+        when GraphQL::Language::Nodes::FragmentDefinition then true
+        end
+      end
+
+      def variables(directive)
+        directive.arguments.map(&:value).grep(GraphQL::Language::Nodes::VariableIdentifier).map(&:name)
+      end
+    end
+
+    # @param values [Hash{String => Object}] of the variables that @skip and @include ask
+    # @param seen [Hash{String => Array<Class>, nil}] as Asked#seen
+    def initialize(schema, values = nil, seen = nil)
+      given = schema.directives
+      @own = DIRECTIVES.select { |name, directive| directive.equal?(given[name]) }.keys
+      @values = values || NONE
+      @seen = seen || NONE
+    end
+
+    # True if @skip and @include let a part be.
+    def met?(node)
+      node.directives.empty? || node.directives.all? do |directive|
+        next true unless @own.include?(directive.name)
+
+        value = directive.arguments.first.value # `if`, their only one
+        value = @values.fetch(value.name) if value.is_a?(GraphQL::Language::Nodes::VariableIdentifier)
+        directive.name == "skip" ? !value : value
+      end
+    end
+
+    # True if objects of +type+ meet a fragment's condition.
+    #
+    # @raise [DoesNotFit] where who asks knows no such type
+    def of_type?(type, name)
+      return true if type.graphql_name == name
+      return false unless @seen.key?(name)
+
+      (@seen.fetch(name) || raise(DoesNotFit)).include?(type)
+    end
+
+    # True if the application's own directives see what is below.
+    def foreign?(node) = node.directives.any? { |directive| !@own.include?(directive.name) }
+
+    # True if they see any part of it.
+    def foreign_within?(node)
+      return false unless node.respond_to?(:selections)
+
+      foreign?(node) || node.selections.any? { |it| it.respond_to?(:selections) ? foreign_within?(it) : foreign?(it) }
     end
   end
 end

@@ -43,7 +43,7 @@ module Pipeloader
 
       # @yield where a call raises
       def walk(value, context)
-        value.calls.inject(read(value.source, context)) do |found, call|
+        value.calls.inject(read(value, context)) do |found, call|
           return nil if NilClass === found && call.safe
 
           raise DoesNotFit unless harmless?(found, call.name)
@@ -65,15 +65,25 @@ module Pipeloader
         record?(found) && reads_columns?(found, name)
       end
 
-      def read(source, context) = source.is_a?(Symbol) ? read_key(source, context) : source.read
+      def read(value, context)
+        raise DoesNotFit if value.over?
 
-      def read_key(key, context)
-        host = context.class.instance_method(:[])
-        raise DoesNotFit unless Provenance.graphql_alone?(host) && ReturnedValue.just?(context, context.class) &&
-                                context.scoped_context.merged_context.equal?(UNSCOPED) &&
-                                context.instance_variable_get(:@provided_values).instance_of?(Hash)
+        way = value.way or return value.source.read
 
-        context[key]
+        given = given(context, way.by)
+        raise DoesNotFit if way.needs? && !given.key?(value.source)
+
+        way.ask(context, value.source)
+      end
+
+      # @param by [Symbol] method by which it is asked
+      # @return [Hash] what the application has given
+      def given(context, by)
+        given = context.instance_variable_get(:@provided_values)
+        graphqls = Provenance.graphql_alone?(context.class.instance_method(by)) && ReturnedValue.just?(context, context.class)
+        raise DoesNotFit unless graphqls && given.instance_of?(Hash) && context.scoped_context.merged_context.equal?(UNSCOPED)
+
+        given
       end
 
       # A Hash may have code for what isn't there.

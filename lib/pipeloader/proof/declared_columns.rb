@@ -18,7 +18,9 @@ module Pipeloader
       #
       # @raise [UnknownColumnError]
       def check(schema)
-        types(schema).select { |type| schema.pipeloader_narrows?(type) }.each do |type|
+        schema.pipeloader_all_types.each do |type|
+          next unless type.kind.fields? && schema.pipeloader_narrows?(type)
+
           fields = type.own_fields.values.flatten
           next unless fields.any?(&:pipeloader_selects) && (model = model_of(type, fields))
 
@@ -38,20 +40,6 @@ module Pipeloader
         rescue ActiveRecord::ConnectionNotEstablished, ActiveRecord::NoDatabaseError
           next
         end
-      end
-
-      # Every type that a field of the schema can return, seen or not: `schema.types` are those that somebody may see.
-      def types(schema)
-        found = {}.compare_by_identity
-        ahead = [schema.query, schema.mutation, schema.subscription, *schema.orphan_types].compact
-        while (type = ahead.pop)
-          next if found[type] || !type.kind.composite?
-
-          found[type] = true
-          ahead.concat(schema.possible_types(type)) if type.kind.abstract?
-          ahead.concat(type.all_field_definitions.map { |field| field.type.unwrap }) if type.kind.fields?
-        end
-        found.keys.select { |it| it.respond_to?(:own_fields) }
       end
 
       private

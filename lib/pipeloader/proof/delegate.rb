@@ -47,16 +47,17 @@ module Pipeloader
     def initialize(host, method, paths, nilable)
       super(host, method, paths, {}, [])
       @nilable = nilable
+      @asked = paths.first.last
     end
 
     private
 
-    # ActiveSupport's error is graphql-ruby's to report.
+    # ActiveSupport's error is graphql-ruby's to report, and so is what nil answers: `allow_nil` asks it what it knows.
     def work_out(values, _arguments, _context)
       target = values.first
-      return target.to_a.first if target
+      return target[0] if target
 
-      @nilable ? nil : raise(DoesNotFit)
+      !@nilable || nil.respond_to?(@asked) ? raise(DoesNotFit) : nil
     end
   end
 end

@@ -69,6 +69,7 @@ module Pipeloader
       # @return [Formula, nil] as #of_type
       def of_model(model, name, association, &column)
         return unless Provenance.heirs_have?(model, name) && Provenance.active_record?(model.method(:allocate))
+        return unless Provenance.active_record_alone_in?([model, *model.descendants], %i[respond_to?])
 
         method = model.instance_method(name)
         found = OwnCalls.new(model).of(method) or return

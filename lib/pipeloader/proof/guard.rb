@@ -26,20 +26,13 @@ module Pipeloader
     class Unknown < StandardError; end
     private_constant :Unknown
 
-    # A policy's method, and what ActionPolicy keeps of what a policy is made with, as they were when they were gone through.
-    Asked = Struct.new(:policy, :found) do
-      def over?
-        policy.instance_method(found.name) != found
-      rescue NameError # there is none
-        true
-      end
-    end
+    # What ActionPolicy keeps of what a policy is made with, as it was when that was gone through.
     Applied = Struct.new(:rule, :kept) do
       def over? = ActionPolicyRule.kept(*rule) != kept
     end
-    private_constant :Asked, :Applied
+    private_constant :Applied
 
-    # @return [Array<#over?>] of policies, without which nothing is proved
+    # @return [Array<#over?>] what it calls of policies, and by `super`: without these nothing is proved
     attr_reader :rests_on
 
     # @return [PunditPolicy, nil] of the policies that it has Pundit find
@@ -71,9 +64,12 @@ module Pipeloader
     private
 
     # A method of the type, and those of its ancestors that it calls by `super`.
-    def prove(method)
+    #
+    # @param depth [Integer] how many are called before the next one
+    def prove(method, depth = 1)
       given = given(method, [OBJECT, CONTEXT])
-      walk(method.unbind, given) { |steps, places| by_super(steps, method, given, places) || by_policy(steps, places) }
+      called = Watched.new(@type, :authorized?, depth, method.super_method)
+      walk(method.unbind, given) { |steps, places| by_super(steps, called, given, places) || by_policy(steps, places) }
     end
 
     # @return [Hash{Symbol => Array}] of its parameters
@@ -112,12 +108,14 @@ module Pipeloader
       end
     end
 
-    def by_super(steps, method, given, places)
+    # @param called [Watched] by it
+    def by_super(steps, called, given, places)
       behind = behind_super(steps, given, places) or return
-      above = method.super_method or unknown
-      return [NOTHING, without_branch(behind)] if Provenance.graphql?(above)
+      unknown unless called.found
+      @rests_on << called
+      return [NOTHING, without_branch(behind)] if Provenance.graphql?(called.found)
 
-      prove(above)
+      prove(called.found, called.above + 1)
       [[PROVED], behind]
     end
 
@@ -174,7 +172,7 @@ module Pipeloader
     end
 
     def gone_through(policy, method)
-      @rests_on << Asked.new(policy, method)
+      @rests_on << Watched::OfInstances.new(policy, method)
       method
     end
 

@@ -48,7 +48,7 @@ module Pipeloader
     end
 
     # True if one of its methods is the application's.
-    def own? = @watched.any? { |it| !hosts?(it.found, HOST) && !hosts?(it.found, OF_NODES) }
+    def own? = @watched.any? { |it| !Provenance.of_host?(it.found, HOST) && !Provenance.of_host?(it.found, OF_NODES) }
 
     # True if one of them is another by now.
     def over? = @watched.any?(&:over?)
@@ -68,8 +68,8 @@ module Pipeloader
     # @return [Array<Array, Symbol>] of all that is run, but the last `leave`; the items are `object`
     def steps_of(method, above = 0)
       watch(method, above)
-      return OBJECT if hosts?(method, HOST)
-      return of_nodes(method.receiver.node_type) if hosts?(method, OF_NODES)
+      return OBJECT if Provenance.of_host?(method, HOST)
+      return of_nodes(method.receiver.node_type) if Provenance.of_host?(method, OF_NODES)
 
       given = given(method, [OBJECT, CONTEXT])
       walk(method.unbind, given) { |steps, places| of_above(steps, method, above, given, places) }
@@ -88,8 +88,6 @@ module Pipeloader
       it = Watched.new(method.receiver, METHOD, above, method)
       @watched.include?(it) ? unknown : @watched << it
     end
-
-    def hosts?(method, host) = method.owner.equal?(host) && Provenance.graphql?(method)
 
     NONE = new(nil)
     private_constant :NONE

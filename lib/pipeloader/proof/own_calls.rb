@@ -10,7 +10,7 @@ module Pipeloader
   #
   # `format("%.2f", score)` is what `"%.2f" % [score]` is.
   #
-  # Limits: keywords, default values, `super`, recursion.
+  # Limits: keywords, default values, `super` but for OwnAttribute's, recursion.
   class OwnCalls
     # How many methods one may call: each takes some of a fiber's stack.
     MOST = 50
@@ -61,6 +61,7 @@ module Pipeloader
       unknown(method, "rescues, ensures or loops") unless instructions.straight?
       @found[method] = nil
       steps = ConstantNames.fold(LocalVariables.written_out(instructions), @receiver ? method.bind(@receiver) : method)
+      steps = @model ? OwnAttribute.fold(steps, @model, method) : steps
       @found[method] = without_own(method, ContextValue.fold(steps, (@host unless @model)))
     end
 

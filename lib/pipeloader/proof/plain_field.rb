@@ -187,7 +187,7 @@ module Pipeloader
       own_check || foreign.map { |extension| "extension #{extension.class}" }.first unless @permit
     end
 
-    def hosts_own?(name) = @field.method(name).owner.equal?(HOST)
+    def hosts_own?(name) = Provenance.of_host?(@field.method(name), HOST)
     def own_check = ("`authorized?` of its field class is its own" unless hosts_own?(:authorized?))
     def foreign = @field.extensions.reject { |extension| known?(extension) }
 

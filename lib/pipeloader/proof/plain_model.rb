@@ -154,12 +154,11 @@ module Pipeloader
       :one if reader(name).association? && reflection(name)
     end
 
-    # @param name [Symbol] of a method of its records
+    # @param name [Symbol, String] of a method of its records; a String is the column itself
     # @return [String, nil] the column of a reader, or of a predicate: a boolean's, or an enum's
     def column_of(name)
       enum = EnumPredicate.of(@model, name)
       return enum.column if enum
-
       return reader(name).column unless name.end_with?("?")
 
       column = queried(name)
@@ -170,7 +169,7 @@ module Pipeloader
     # @return [Cast::Reading, nil] nil where a reader may do more than to read a column of a type that is known
     def reading(name)
       column = column_of(name)
-      return unless column && !stores?(column) && Cast.known?(attribute = @model.attribute_types.fetch(column))
+      return unless column && !stores?(column) && Cast.known?(attribute = Cast.type_of(@model, column))
 
       (@readings ||= {})[[name, column]] ||= Cast::Reading.new(column, cast(name, attribute))
     end
@@ -185,7 +184,7 @@ module Pipeloader
       read = asked_alone(name) || (formula = formula(name))&.readers&.flat_map { |it| asked_alone(it) || [nil] }
       return unless formula.nil? || (formula.alone? && formula.contexts.empty?)
 
-      read if read&.all? { |column| column && !stores?(column) && Cast.known?(@model.attribute_types.fetch(column)) }
+      read if read&.all? { |column| column && !stores?(column) && Cast.known?(Cast.type_of(@model, column)) }
     end
 
     # True if a column has store accessors: to read one of these turns a null of the record's into an empty Hash.
@@ -288,7 +287,7 @@ module Pipeloader
     end
 
     def reader_of(model, name)
-      return Footprint.missing("#{model.name} has no method `#{name}`") unless model.method_defined?(name)
+      return Footprint.missing("#{model.name} has no method `#{name}`") unless model.public_method_defined?(name)
 
       return attribute(model, name.to_s) if Provenance.attributes?(model, name)
 

@@ -123,8 +123,8 @@ module Pipeloader
 
     # True if everybody does.
     def seen?(type)
-      @schema.possible_types(@type).include?(type) && Provenance.graphql?(@schema.method(:visible?)) &&
-        type.method(:visible?).owner.equal?(GraphQL::Schema::Member::BaseDSLMethods) &&
+      @schema.pipeloader_all_types.members(@type).include?(type) && Provenance.graphql?(@schema.method(:visible?)) &&
+        Provenance.of_host?(type.method(:visible?), GraphQL::Schema::Member::BaseDSLMethods) &&
         @type.type_membership_class.equal?(GraphQL::Schema::TypeMembership)
     end
   end
