@@ -146,6 +146,50 @@ class AdapterTest < PipeloaderTest
     assert_equal [1, 1], inside
   end
 
+  # Blocks of Pipeloader.map write there, too, in their order, and not behind one that fails.
+  def test_writes_to_sqlite_in_turn
+    Note.connection.create_table(:notes, force: true) { |t| t.string :text }
+    posts = ::Post.order(:id).to_a
+    found = [->(values, &block) { values.each(&block) }, ->(values, &block) { Pipeloader.map(values, &block) }].map do |map|
+      [nil, 1].map do |failing|
+        Note.delete_all
+        error = outcome_of do
+          map.call(posts) do |post|
+            ::Comment.where(post_id: post.id).count.then { |count| ::Comment.where(score: count).count } if post.id == 1
+            ::Post.find(post.id)
+            raise IOError if post.id == failing
+
+            Note.create!(text: post.title)
+          end
+        end
+        [error, Note.order(:id).pluck(:text)]
+      end
+    end
+    assert_equal(*found)
+    assert_equal [nil, IOError], found.first.map(&:first)
+    assert_equal [12, 0], found.first.map { |_, texts| texts.size }
+  end
+
+  def outcome_of
+    yield
+    nil
+  rescue IOError => e
+    e.class
+  end
+
+  # A sibling would be in it.
+  def test_nothing_parks_in_a_transaction_of_another_adapters
+    inside = []
+    plain, piped = Schemas.resolve(3, before: -> { Elsewhere.connection_pool.release_connection }) do |index|
+      Elsewhere.lease_connection.transaction do
+        inside << index
+        ::Post.find(index + 1).title.tap { inside << index }
+      end
+    end
+    assert_equal plain, piped
+    assert_equal [0, 0, 1, 1, 2, 2] * 2, inside
+  end
+
   class Note < ActiveRecord::Base
     establish_connection(adapter: "sqlite3", database: ":memory:")
   end

@@ -103,6 +103,30 @@ class AnswersTest < UnitTest
     assert_equal [nil, "SELECT 1"], it.without_name.then { |twin| [twin.name, twin.sql] }
   end
 
+  # What was to prepare a name isn't sent any more.
+  def test_who_prepares_instead
+    dropped = statement({ name: "a1", prepare: true })
+    first, second = Array.new(2) { statement({ name: "a1", preparer: dropped }) }
+    other = statement({ name: "a2", prepare: true })
+    third = statement({ name: "a2", preparer: other })
+    Pipeloader::Statement.prepare_instead([dropped, statement({})], [third, first, other, second])
+    assert_equal [true, false, true, false], [first, second, other, third].map(&:prepare?)
+    assert_equal [nil, first, nil, other], [first, second, other, third].map(&:preparer)
+    assert_equal %w[a1 a1 a2 a2], [first, second, other, third].map(&:name)
+  end
+
+  # As above, where the time of the one that was to prepare is up.
+  def test_who_prepares_for_one_that_is_late
+    limit = Struct.new(:at).new(0)
+    late = statement({ name: "a1", prepare: true })
+    late.reads.first.define_singleton_method(:time_limit) { limit }
+    late.reads.first.define_singleton_method(:late?) { true }
+    other = statement({ name: "a1", preparer: late })
+    waiting = [late, other]
+    Pipeloader::Schedule.of(waiting, true).keep([], waiting)
+    assert_equal [[other], true, nil], [waiting, other.prepare?, other.preparer]
+  end
+
   def test_description
     it = statement({ describe: "SELECT $1" })
     [self.class.rows, self.class.ok, self.class.ok].each { |message| it.take(message) }

@@ -71,6 +71,15 @@ class CoalescedTest < PipeloaderTest
     assert_single(["\x00\xff".b, "a".b]) { |value| ask("SELECT length($1::bytea)", value, ActiveModel::Type::Binary.new) }
   end
 
+  # Where text is asked for, it matters how they are written.
+  def test_booleans_as_texts
+    assert_one([true, false]) { |flag| ask("SELECT $1::text AS value", flag) }
+    assert_one(["true", true, "a", 1]) { |value| ask("SELECT $1::text = 't' AS short, $1::text AS value", value) }
+    assert_one([[true, 1], [true, 2], [false, 3]]) do |flag, id|
+      connection.select_all("SELECT id FROM (SELECT 't' AS flag, 1 AS id UNION ALL SELECT 'true', 2) AS flags WHERE flag = $1 AND id = $2", "Ask", [flag, id], preparable: true)
+    end
+  end
+
   # (What an array takes for NULL is a setting: array_nulls.)
   def test_null_stays_single
     assert_single([1, nil]) { |id| ask("SELECT id FROM posts WHERE author_id = $1", id) }
@@ -176,6 +185,20 @@ class CoalescedTest < PipeloaderTest
     assert_alike(%w[1 2 x]) { |value| connection.select_rows("SELECT id FROM posts WHERE id = '#{value}'") }
     assert_alike([1, 2, 3]) { |value| connection.select_rows("SELECT 1 = #{value}, pg_typeof(likes = #{value}) FROM posts ORDER BY id LIMIT 1") }
     assert_single([1, 2, 3]) { |value| connection.select_rows("SELECT count(*) FROM no_such_table WHERE id = #{value}") }
+  end
+
+  # Whoever has asked in the same words, with values for all, has told what the server says of them.
+  def test_parameters_without_a_value
+    ask = ->(text, *values) { connection.select_all("SELECT id FROM posts WHERE #{text}", "Ask", values, preparable: values.any?).rows }
+    { "author_id = $1 AND id = $1" => [[1], []], "author_id = $1 OR id = $2" => [[1, 2], [1]], "id = $1" => [[1], [1, 1]] }.each do |text, (enough, others)|
+      2.times { assert_alike([1, 2, 3]) { |id| ask.call(text, id, *enough.drop(1)) } }
+      results, = assert_alike([1, 2, 3]) { |id| others.empty? ? ask.call(text.sub("id = $1", "id = #{id}")) : ask.call(text, id, *others.drop(1)) }
+      assert_equal [ActiveRecord::StatementInvalid], results.map(&:class).uniq, text
+    end
+    results, = assert_alike([1, 2, 3]) { |id| ask.call("author_id = $1 AND id = #{id}") }
+    assert_equal [ActiveRecord::StatementInvalid], results.map(&:class).uniq
+    results, = assert_alike([1, 2, 3]) { |id| Post.where("author_id = $1").where("id = #{id}").to_a }
+    assert_equal [ActiveRecord::StatementInvalid], results.map(&:class).uniq
   end
 
   # -- what another connection has learned -----------------------------------------------------------------------------
@@ -361,6 +384,51 @@ class CoalescedTest < PipeloaderTest
     ActiveRecord::Base.establish_connection(TestDatabase.hash)
   end
 
+  WHOLE_ROWS = ->(id) { ActiveRecord::Base.lease_connection.select_all("SELECT * FROM changing WHERE id = $1", "Ask", [ActiveRecord::Relation::QueryAttribute.new("v", id, ActiveModel::Type::Value.new)], preparable: true).to_a }
+
+  # The block's answers for all +values+, +times+ before and three times after the +change+.
+  def assert_as_plain_after(change, values: [1, 2, 3], times: 1, canceled: false, &ask)
+    connection.execute("CREATE EXTENSION IF NOT EXISTS citext; CREATE SCHEMA coalesced_tenant")
+    connection.execute("CREATE TABLE changing AS SELECT id, 'a' || id AS a, 'b' || id AS b, chr(64 + id) AS name FROM generate_series(1, 3) id")
+    schema = schemas_of(values.size).last
+    times.times { answers_of(schema, values, &ask) }
+    while_locked("changing") { answers_of(schema, values, &ask) } if canceled
+    connection.execute(change)
+    answers = Array.new(3) { answers_of(schema, values, &ask) }
+    assert_equal [values.map(&ask)] * 3, answers, change
+  ensure
+    connection.execute("RESET search_path; DROP SCHEMA coalesced_tenant CASCADE; DROP TABLE changing")
+    connection.reconnect!
+  end
+
+  def while_locked(table)
+    other = TestDatabase.connect
+    other.exec("BEGIN; LOCK TABLE #{table}")
+    connection.execute("SET statement_timeout = 50")
+    yield
+  ensure
+    connection.execute("RESET statement_timeout")
+    other&.close
+  end
+
+  # What the server has said of the single one may be old by the time at which the one for many is prepared.
+  def test_a_table_that_changes_before_there_is_one_for_many
+    assert_as_plain_after("ALTER TABLE changing DROP a, ADD c int DEFAULT 7", &WHOLE_ROWS)
+    assert_as_plain_after("ALTER TABLE changing RENAME a TO z", &WHOLE_ROWS)
+    assert_as_plain_after("ALTER TABLE changing ALTER name TYPE citext", values: %w[a B c]) do |name|
+      ask("SELECT name FROM changing WHERE name = $1", name, ActiveModel::Type::String.new).rows
+    end
+    assert_as_plain_after("ALTER TABLE changing ALTER name TYPE citext", values: %w[a B c]) do |name|
+      ask("SELECT id FROM changing WHERE name = $1", name, ActiveModel::Type::String.new).rows
+    end
+    assert_as_plain_after("CREATE TABLE coalesced_tenant.changing AS SELECT id, b, a, name FROM changing; SET search_path TO coalesced_tenant", &WHOLE_ROWS)
+  end
+
+  # One that was canceled is prepared anew.
+  def test_a_table_that_changes_before_there_is_another_one_for_many
+    assert_as_plain_after("ALTER TABLE changing DROP a, ADD c int DEFAULT 7", times: 2, canceled: true, &WHOLE_ROWS)
+  end
+
   # A name that is there no more isn't looked for in what is around the SQL.
   def test_a_column_that_goes
     connection.execute("CREATE TABLE changing AS SELECT id, id AS n, id AS p1 FROM generate_series(1::bigint, 3) id")
@@ -398,6 +466,17 @@ class CoalescedTest < PipeloaderTest
     2.times { @rows = answers_of(schema, [1, 2, 1, 2]) { |id| ask("SELECT title FROM posts WHERE id = $1", id).rows } }
     @rows.first[0][0] << " changed"
     assert_equal ["post 1 changed", "post 2", "post 1", "post 2"], @rows.flatten
+  end
+
+  # A Time can be changed in place, too.
+  def test_identity_of_times
+    connection.execute("CREATE TABLE timed AS SELECT n AS id, timestamp '2024-01-01' + n * interval '1 day' AS moment FROM generate_series(1, 2) n")
+    schema = schemas_of(4).last
+    2.times { @rows = answers_of(schema, [1, 2, 1, 2]) { |id| ask("SELECT moment FROM timed WHERE id = $1", id).rows } }
+    @rows.first[0][0].localtime("+05:00")
+    assert_equal [18_000, 0, 0, 0], @rows.map { |rows| rows[0][0].utc_offset }
+  ensure
+    connection.execute("DROP TABLE timed")
   end
 
   def test_options

@@ -37,6 +37,9 @@ class DatabaseConnectionsTest < PipeloaderTest
     assert_same_answer(query)
     bursts = WireCounter.events("burst.pipeloader") { Schemas.pair.last.execute(query) }
     assert_equal({ 1 => 1, 2 => 2 }, bursts.map { |burst| burst[:position] }.tally)
+    # What goes at the same time, is one round trip.
+    counted = Schemas.pair.last.execute(query).context.namespace(:pipeloader)
+    assert_equal [2, bursts.sum { |burst| burst[:statements] }], counted.values_at(:bursts, :statements)
   end
 
   # Both servers work while we wait: neither burst is answered before the other was sent.
@@ -106,6 +109,104 @@ class DatabaseConnectionsTest < PipeloaderTest
     assert_equal plain, piped
     assert_equal [0, true], piped.first
     assert_equal 0, busy_connections
+  end
+
+  # As what is about to take long does, or an executor around what a resolver calls: siblings are still using the connection.
+  { release_connection: ->(pool) { pool.release_connection }, clear_active_connections: ->(_) { ActiveRecord::Base.connection_handler.clear_active_connections! },
+    checkin: ->(pool) { (connection = pool.active_connection?) && pool.checkin(connection) } }.each do |name, give_back|
+    { "": -> {}, "_of_the_caller": -> { Post.lease_connection } }.each do |whose, before|
+      define_method(:"test_a_resolver_gives_back_the_connection_by_#{name}#{whose}") do
+        plain, piped = Schemas.resolve(4, before: before) do |index|
+          next [Post.find(index + 1).title, Comment.where(post_id: index).count] unless index == 2
+
+          used = Post.connection_pool.active_connection?
+          give_back.call(Post.connection_pool)
+          taken = Thread.new { Post.with_connection(&:itself) }.value
+          [!Pipeloader::ResolverFiber.current.nil? && taken.equal?(used), Post.find(3).title]
+        end
+        assert_equal plain, piped
+        assert_equal 0, busy_connections
+      end
+    end
+  end
+
+  # Siblings that have no block are using it, too.
+  def test_a_resolver_gives_back_a_connection_that_others_have_without_a_block
+    plain, piped = Schemas.resolve(4) do |index|
+      own = Post.lease_connection unless index == 2
+      next [own.select_value("SELECT #{index}"), own.select_rows("SELECT #{index}, 1"), own.in_use?.nil?] if own
+
+      used = Post.connection_pool.active_connection?
+      ActiveRecord::Base.connection_handler.clear_active_connections!
+      taken = Thread.new { Post.with_connection(&:itself) }.value
+      [!Pipeloader::ResolverFiber.current.nil? && taken.equal?(used), Post.find(3).title]
+    end
+    assert_equal plain, piped
+  ensure
+    release
+  end
+
+  # @yieldreturn what a resolver has read over a connection that has gone back, and that another thread's transaction is using while
+  #   the resolver reads on
+  # @return [Array<Integer>] how many reads each burst had, without Pipeloader and with it: there a map is a response of its own
+  def bursts_beside_a_transaction
+    plain, piped = nil
+    bursts = WireCounter.events("burst.pipeloader") do
+      plain, piped = Schemas.resolve(1) do
+        begun = over = nil
+        read = yield
+        other = Thread.new { Post.transaction { (begun = Post.count) && Thread.pass until over } }
+        Thread.pass until begun
+        counts = Pipeloader.map([1, 2, 3, 4]) { |id| Comment.where(post_id: id).count }
+        over = true
+        other.join
+        [read, begun, counts]
+      end
+    end
+    assert_equal plain, piped
+    bursts.map { |burst| burst[:reads].size }
+  end
+
+  # A connection that has gone back between two levels is somebody else's: what that does with it, is nothing to us.
+  def test_another_threads_transaction_on_the_connection_of_before
+    assert_equal [4, 1, 4], bursts_beside_a_transaction { Post.find(1).title }
+  end
+
+  # As above, of one that a resolver has taken from the pool, and given back.
+  def test_another_threads_transaction_on_a_connection_that_was_checked_out
+    bursts = bursts_beside_a_transaction do
+      own = Post.connection_pool.checkout
+      own.select_value("SELECT 'a'").tap { Post.connection_pool.checkin(own) }
+    end
+    assert_equal [4, 4], bursts.reject { |it| it == 1 }
+  end
+
+  # What it takes then without a block, stays its own.
+  def test_a_resolver_gives_back_the_connection_and_takes_one_for_good
+    plain, piped = Schemas.resolve(4) do |index|
+      next [Post.find(index + 1).title, Comment.where(post_id: index).count] unless index == 2
+
+      ActiveRecord::Base.connection_handler.clear_active_connections!
+      own = Post.connection
+      title = [3, 4, 5].map { |id| Post.find(id).title }.first # the others have ended by then
+      [title, !own.in_use?.nil?, Thread.new { Post.with_connection(&:itself) }.value.equal?(own), own.select_value("SELECT 1")]
+    end
+    assert_equal plain, piped
+    release
+    assert_equal 0, busy_connections
+  end
+
+  # From then on the pool has other connections, and ActiveRecord other leases.
+  def test_a_resolver_disconnects_the_pool
+    pool = ReplicatedPost.connection_pool
+    plain, piped = Schemas.resolve(3) do |index|
+      first = ReplicatedPost.find(index + 1).title
+      pool.disconnect! if index.zero?
+      [first, *Array.new(2) { |more| ReplicatedPost.where(id: index + more).pick(:title) }]
+    end
+    assert_equal plain, piped
+    assert_equal 0, busy_connections
+    assert_operator pool.connections.size, :<=, 1
   end
 
   def test_connections_go_back_after_an_error_escapes

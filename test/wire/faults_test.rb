@@ -165,6 +165,24 @@ class FaultsTest < WireCase
     assert_equal [1, [false, false], PG::PQTRANS_INERROR], state
   end
 
+  # What the client refuses hasn't aborted the transaction: an equal read behind it has its answer.
+  def test_a_read_that_is_refused_before_one_that_aborts
+    posts = Class.new(Prepared) { self.table_name = "posts" }
+    reads = [-> { posts.where(id: 1).pluck(:title) }, -> { posts.where(title: "a\0b").pluck(:id) },
+             -> { posts.where(id: 1).pluck(:title) }, -> { posts.where("1 / (id - id) > 0").pluck(:id) }]
+    plain, piped = [false, true].map do |piped|
+      wrapped(TRANSACTIONS[:transaction], Prepared) do
+        resolve(piped, 4) do |index|
+          reads[index].call
+        rescue StandardError => e
+          e.class.name
+        end
+      end
+    end
+    assert_equal plain, piped
+    assert_equal ["post 1"], piped.first[2]
+  end
+
   def self.read_twice(index)
     first = begin
       Prepared.with_connection { |connection| connection.select_value(index == 1 ? "SELECT 1 / 0" : "SELECT #{index}") }

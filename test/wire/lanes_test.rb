@@ -23,6 +23,19 @@ class LanesTest < WireCase
     super
   end
 
+  # From ActiveRecord 8.1 on a pool may have no limit.
+  def test_a_pool_without_a_limit
+    pool = Gated.connection_pool
+    pool.define_singleton_method(:stat) { super().merge(size: nil) }
+    spare = pool.pipeloader_spare
+    refute_nil spare
+    warm_up
+    assert_equal [2, 2, 2, 2], who(8).tally.values
+  ensure
+    pool.checkin(spare) if spare
+    pool.singleton_class.remove_method(:stat)
+  end
+
   # -- what goes where ---------------------------------------------------------------------------------------------------
 
   def test_slow_reads_are_spread

@@ -577,6 +577,15 @@ class SettingsTest < WireCase
     assert_match(/whose settings differ/, run_piped(1, schema: without) { PIPED.execute("{ bodies }", context: { tenant: 2 }).to_h })
   end
 
+  # An Enumerator, in a query without settings, in an Enumerator: no fiber there says whose it is.
+  def test_a_query_in_an_enumerator
+    bodies = -> { Enumerator.new { |all| all << TenantNote.order(:id).pluck(:body) }.next }
+    without = SettingsCase.schema({})
+    answer = run_piped(1) { Enumerator.new { |all| all << without.execute("{ run }", context: { run: ->(_) { bodies.call } }).to_h.to_s }.next }
+    assert_includes answer, "t1 note"
+    refute_includes answer, "t2 note"
+  end
+
   def test_the_callable_is_asked_once
     calls = 0
     schema = SettingsCase.schema({ settings: ->(context) { (calls += 1) && SETTINGS.call(context) } })

@@ -73,6 +73,17 @@ class TimeLimitTest < WireCase
     assert_nil result[:response]["errors"]
   end
 
+  # What another connection has answered by then, is waited for no more.
+  def test_the_rest_of_another_connection_is_waited_for
+    waits = 0
+    result = nil
+    TracePoint.new(:call) { |call| waits += 1 if call.method_id == :for_any }.enable(target_thread: Thread.current) do
+      result = execute(schema_with(true, Noting)) { |index| index == 1 ? wait_for(71) : Post.with_connection { |connection| connection.select_value("SELECT #{index}") } }
+    end
+    assert_equal "f1", result[:response]["data"]["f1"]
+    assert_operator waits, :<, 100
+  end
+
   def test_timeout_around_execute
     error = assert_raises(Timeout::Error) do
       Timeout.timeout(SECONDS) { execute(schema_with(true, nil)) { wait_for(72) } }

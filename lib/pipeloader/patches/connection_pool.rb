@@ -10,7 +10,7 @@ module Pipeloader
     module ConnectionPool
       # As in PostgreSQLReads: an alias costs no object where `super` with keywords does.
       def self.prepend_features(pool_class)
-        pool_class.alias_method(:pipeloader_host_with_connection, :with_connection)
+        %i[with_connection release_connection checkin].each { |name| pool_class.alias_method(:"pipeloader_host_#{name}", name) }
         super
       end
 
@@ -25,6 +25,20 @@ module Pipeloader
         end
       end
 
+      # By itself ActiveRecord gives back only what no fiber of ours is using.
+      def release_connection(...)
+        fiber = Thread.current[ResolverFiber::KEY]
+        fiber&.response&.leave_to_others(self, fiber) || super
+      end
+
+      def checkin(connection)
+        response = (fiber = Thread.current[ResolverFiber::KEY])&.response or return super
+        return if response.leave_to_others(self, fiber, connection)
+
+        response.part(connection) # the next to take it from the pool has it
+        super
+      end
+
       # A connection that nobody will miss: free, while another one is, too. Doesn't wait.
       #
       # @return [ActiveRecord::ConnectionAdapters::AbstractAdapter, nil] checked out
@@ -33,7 +47,7 @@ module Pipeloader
           next if @pinned_connection || num_waiting_in_queue.positive?
 
           now = stat
-          free = now[:size] - now[:connections] - @now_connecting.to_i + now[:idle]
+          free = (now[:size] || Float::INFINITY) - now[:connections] - @now_connecting.to_i + now[:idle]
           checkout(0) if free > 1
         end
       rescue ActiveRecord::ConnectionTimeoutError

@@ -46,7 +46,7 @@ module Pipeloader
       end
 
       # Who was waited for may have written.
-      def self.waited = Thread.current[ResolverFiber::KEY]&.outdate
+      def self.waited = Response.here&.outdate
 
       def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 

@@ -24,14 +24,23 @@ module Pipeloader
           [::BasicSocket, ::UDPSocket].each { |host| install_on_socket(host) }
           ::Kernel.prepend(calls(::Kernel, RUNNING))
           [::Kernel, ::Process, ::IO].each { |host| host.singleton_class.prepend(calls(host.singleton_class, RUNNING)) }
+          install_on_pg
         end
 
         def install_on_socket(host) = host.prepend(calls(host, SENDING))
 
+        # As early as pg is there: an initializer's connection is often made before ActiveRecord's.
+        def install_on_pg
+          return if @on_pg || !defined?(::PG::Connection)
+
+          @on_pg = true
+          ::PG::Connection.singleton_class.prepend(connecting(calls(::PG::Connection, ASKING)))
+        end
+
         # @param adapter_class [Class] PostgreSQLAdapter
         def install_on_postgresql(adapter_class)
           adapter_class.singleton_class.prepend(Clients)
-          ::PG::Connection.singleton_class.prepend(connecting(calls(::PG::Connection, ASKING)))
+          install_on_pg
         end
 
         private
@@ -56,13 +65,13 @@ module Pipeloader
           Module.new do
             (hidden + open).each do |name|
               define_method(name) do |*arguments, **options, &block|
-                fiber = ResolverFiber.current or return super(*arguments, **options, &block)
-                fiber.await_turn_to_act
+                response = Response.here or return super(*arguments, **options, &block)
+                ResolverFiber.current&.await_turn_to_act
                 begin
-                  fiber.outdate
+                  response.outdate
                   super(*arguments, **options, &block)
                 ensure
-                  fiber.outdate
+                  response.outdate
                 end
               end
             end

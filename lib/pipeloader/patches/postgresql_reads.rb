@@ -8,7 +8,8 @@ module Pipeloader
     #   reader want their rows at once. Every read of a model, relation or association passes `select_all`, before any
     #   lock of ActiveRecord's is taken or event opened; nothing further down can say the same.
     # Falls through when:: the current fiber is not a resolver's; `async:` reads; schema reads; what may write, holds
-    #   several statements, or is answered by the query cache; inside a transaction that a resolver opened.
+    #   several statements, has not as many parameters as values, or is answered by the query cache; inside a transaction that
+    #   a resolver opened.
     #
     # *Replay*: the fiber parks in `select_all`; when its burst has brought the result, ActiveRecord's own code runs from
     # the top, and the connection that `with_raw_connection` yields is a Replay.
@@ -52,7 +53,7 @@ module Pipeloader
 
         sql, binds, preparable, allow_retry, params = compiled
         locked = arel.respond_to?(:locked) && arel.locked
-        unless (locked || !pipeloader_query_cached?(sql, binds)) && SQLText.plain?(sql)
+        unless (locked || !pipeloader_query_cached?(sql, binds)) && SQLText.plain?(sql) && SQLText.takes?(sql, params.size)
           return super(sql, name, binds, preparable: preparable, allow_retry: allow_retry)
         end
 
@@ -107,7 +108,7 @@ module Pipeloader
       def pipeloader_sql_of(relation) = to_sql_and_binds(relation.arel)
 
       # True if select_all would park, as far as SQL tells.
-      def pipeloader_parks?(sql) = SQLText.plain?(sql) && !SQLText.sets_by_function?(sql)
+      def pipeloader_parks?(sql, values) = SQLText.plain?(sql) && SQLText.takes?(sql, values) && !SQLText.sets_by_function?(sql)
 
       # Hands the burst's result over, once; anything else that goes to the server lets the gathered reads go first: a
       # write must not be seen by what was asked for before it.
@@ -156,10 +157,10 @@ module Pipeloader
 
       private
 
-      # Something was sent that may write.
+      # Something was sent that may write: for a response; or, over another connection, by a fiber that isn't a resolver's.
       def pipeloader_written
         Attempt.written
-        @pipeloader_session&.response&.written
+        (response = @pipeloader_session&.response) ? response.written : Response.of_thread&.outdate
       end
 
       # Functions may write, lock, or set something.

@@ -42,8 +42,8 @@ module Pipeloader
         fiber.without_parking { super }
       end
 
-      def commit_transaction(...) = Pipeloader.without_parking { super }
-      def rollback_transaction(...) = Pipeloader.without_parking { super }
+      def commit_transaction(...) = ResolverFiber.at_once { super }
+      def rollback_transaction(...) = ResolverFiber.at_once { super }
 
       def begin_transaction(...)
         Attempt.written

@@ -57,7 +57,7 @@ module Pipeloader
       def pipeloader_response
         return if pipeloader_session.aside?
 
-        response = ResolverFiber.current&.response || Response.of_thread || Prologue.current
+        response = ResolverFiber.current&.response || Response.surrounding || Prologue.current
         response if response&.settings?
       end
 

@@ -82,7 +82,7 @@ module Pipeloader
       def pipeloader_snapshot
         return if pipeloader_session.aside?
 
-        (ResolverFiber.current&.response || Response.of_thread || ProofSnapshot.current)&.read_transaction(self)
+        (ResolverFiber.current&.response || Response.surrounding || ProofSnapshot.current)&.read_transaction(self)
       end
 
       # @return [ReadTransaction, nil] that the next statement isn't brought into by a burst

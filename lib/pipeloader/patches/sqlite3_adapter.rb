@@ -8,13 +8,7 @@ module Pipeloader
     #   a resolver's is open here.
     # Falls through when:: the current fiber is not a resolver's; otherwise, too, every read and write is ActiveRecord's own.
     module SQLite3Adapter
-      def transaction(...)
-        Attempt.written
-        return super unless (fiber = ResolverFiber.current)
-
-        fiber.response.meet(self)
-        fiber.without_parking { super }
-      end
+      include OtherTransactions
 
       # ActiveRecord 7.2 and 8.0
       def mark_transaction_written_if_write(sql)

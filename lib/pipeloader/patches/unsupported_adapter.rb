@@ -7,6 +7,8 @@ module Pipeloader
     # Why no public seam does it:: what would happen to a read there is known to nobody, so it must not happen silently.
     # Falls through when:: the current fiber is not a resolver's, or Pipeloader is disabled.
     module UnsupportedAdapter
+      include OtherTransactions
+
       # By our own patches, which ActiveRecord's classes and what is derived from them include.
       def self.supports?(adapter_class)
         PostgreSQL.adapter?(adapter_class) || adapter_class <= SQLite3Adapter || adapter_class <= UnsupportedAdapter

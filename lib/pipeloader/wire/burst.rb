@@ -23,7 +23,7 @@ module Pipeloader
           bursts.each(&:ready) if bursts.size > 1
           bursts.first&.run_before(bursts.drop(1), [])
         ensure
-          bursts.first(events.size).each(&:count)
+          bursts.first(events.size).each_with_index { |burst, index| burst.count(index.zero? ? 1 : 0) }
           finish(events)
         end
       end
@@ -103,7 +103,8 @@ module Pipeloader
       ActiveSupport::Notifications.instrumenter.build_handle(EVENT, @payload).tap(&:start) if Burst.watched?
     end
 
-    def count = response.count(@payload[:reads].size, @payload[:statements], 1, @payload[:rows])
+    # @param trips [Integer] 0 beside another one, which goes at the same time
+    def count(trips) = response.count(@payload[:reads].size, @payload[:statements], trips, @payload[:rows])
 
     # Whatever ActiveRecord has to ask of the connection first (to connect, to see whether it is there, BEGIN): while it waits
     # for that, nobody reads what another burst's server has to say, which may be what keeps this one's from us (PgBouncer).
@@ -262,7 +263,8 @@ module Pipeloader
     end
 
     def deliver(statements, connection)
-      failed = statements.find(&:failed?) if !apart?(connection) && connection.transaction_status == PG::PQTRANS_INERROR
+      aborted = !apart?(connection) && connection.transaction_status == PG::PQTRANS_INERROR
+      failed = statements.find { |statement| statement.failed? && !statement.refused? } if aborted
       response.abort_by(failed.reads.first.job, @session) if failed && !failed.follow_up?
       statements.each do |statement|
         next if !statement.answered? || statement.spoiled?

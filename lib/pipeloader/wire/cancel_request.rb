@@ -20,7 +20,7 @@ module Pipeloader
         # A thread starts with the interrupt mask of the one that makes it, and could never be killed.
         thread = Thread.new { Thread.handle_interrupt(Object => :immediate) { connection.cancel } }
         thread.report_on_exception = false
-        Pipeloader.without_parking { thread.join(limit) } ? thread.value.nil? : false
+        Pipeloader.at_once { thread.join(limit) } ? thread.value.nil? : false
       ensure
         thread&.kill
       end

@@ -42,18 +42,17 @@ module Pipeloader
     # @param parts [Array<Statement>] of +shape+, no two the same
     # @param wrapped [Shape::Wrapped] them as one
     # @param name [String, nil] under which the server knows this one, or will; nil sends it unprepared
-    # @param witness [Statement, nil] sent before this one, and described: whether +shape+ is right
+    # @param witness [Statement, nil] sent before this one, and described: whether +shape+ is right. Without one this asks
+    #   itself, unless the server knows +name+: types and columns of what is prepared don't change.
     def initialize(shape, parts, wrapped, name: nil, prepare: false, witness: nil)
       super(wrapped, name: name, prepare: prepare)
       @witness = witness
       @shape = shape
       @parts = parts
       @types = wrapped.types
+      witness_itself unless witness || (name && !prepare)
       return if name
 
-      @witness = self
-      # No name of a single one fixes the types of its parameters: they may have changed.
-      describe(shape.sql)
       @params = params.zip(@types).map { |value, type| { value: value, type: type, format: 0 } }
     end
 
@@ -102,6 +101,12 @@ module Pipeloader
     end
 
     private
+
+    # What the server has said of the single one may have changed since.
+    def witness_itself
+      @witness = self
+      describe(@shape.sql)
+    end
 
     def changed? = @witness && @witness.description != @shape.description
 

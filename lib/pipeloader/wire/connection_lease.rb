@@ -5,38 +5,60 @@ module Pipeloader
   #
   # ActiveRecord gives a connection back when the block that took it ends (`with_connection`, around every read). With
   # several fibers in such blocks at once, the one that took it may be the first to leave, and its connection would go
-  # back to the pool under the others' feet.
+  # back to the pool under the others' feet. So would it where a resolver gives it back itself.
   class ConnectionLease
     # @param leased_before [Boolean] whether the connection was leased before the response began: not ours to give back
     def initialize(pool, leased_before)
       @pool = pool
       @leased_before = leased_before
-      @lease = pool.send(:connection_lease)
-      @inside = {}.compare_by_identity # fibers
+      begin_with(pool.send(:connection_lease))
     end
 
     # Yields the connection.
     #
     # @param response [Response] says whether other fibers hold connections of other pools
     def during(fiber, response)
-      connection = @lease.connection
+      connection = lease.connection
       return yield(connection) if connection && @inside.key?(fiber)
 
-      lease(fiber, response)
-      @inside[fiber] = true
+      take_for(fiber, response)
+      (inside = @inside)[fiber] = true
       begin
         yield @lease.connection
       ensure
-        @inside.delete(fiber)
+        inside.delete(fiber)
         release if @taken == :new && @inside.empty? && !@kept
       end
+    end
+
+    # As #during, for code that has the +connection+ without a block.
+    def during_use(connection, fiber, response, &)
+      return yield if @inside.key?(fiber) || !connection.equal?(lease.connection)
+
+      @blockless = true
+      during(fiber, response, &)
+    end
+
+    # A +fiber+ gives it back, whoever took it. Where others are using it, the last of these does; where one has it without a
+    # block, and so may go on with it, the response does when it ends.
+    #
+    # @param connection [ActiveRecord::ConnectionAdapters::AbstractAdapter]
+    # @return [Boolean] whether that is so
+    def leave_to_others(fiber, connection = lease.connection)
+      return false unless connection && connection.equal?(lease.connection) && others_inside?(fiber)
+
+      @kept ||= @blockless || @lease.sticky
+      @lease.sticky = nil # as ActiveRecord leaves it
+      @leased_before = false
+      @taken = :new
+      true
     end
 
     def others_inside?(fiber) = @inside.size > (@inside.key?(fiber) ? 1 : 0)
 
     # Until the response ends: it has a transaction open on +connection+.
     def keep(connection)
-      return unless @lease.connection.equal?(connection)
+      return unless lease.connection.equal?(connection)
 
       take_over
       @kept = true
@@ -44,20 +66,36 @@ module Pipeloader
 
     # Called when the response ends: whoever is still inside was abandoned there.
     def release
+      return if @pool.discarded? # in a child that a resolver has forked
+
       Thread.handle_interrupt(Object => :never) do
         # First: under a fiber scheduler another fiber may lease one while this is given back.
+        lease
         taken, @taken = @taken, nil
         @kept = false
         # What code inside has leased for good stays leased.
-        @pool.release_connection if taken == :over || (taken && !@lease.sticky)
+        @pool.pipeloader_host_release_connection if taken == :over || (taken && !@lease.sticky)
       end
     end
 
     private
 
+    # ActiveRecord's own, which is another one when somebody has disconnected the pool: its connections are gone then.
+    def lease
+      now = @pool.send(:connection_lease)
+      now.equal?(@lease) ? now : begin_with(now)
+    end
+
+    def begin_with(lease)
+      @taken = nil
+      @kept = @blockless = false
+      @inside = {}.compare_by_identity # fibers
+      @lease = lease
+    end
+
     # Two responses over two databases must not each wait for a connection that the other holds. So where the pool has none
     # to spare, those of this response's fibers that hold another go on first.
-    def lease(fiber, response)
+    def take_for(fiber, response)
       take_over if @lease.connection
       until @lease.connection
         (response.others_hold?(fiber) && (take(0) || fiber.give_way)) || fiber.openly { take }
@@ -73,7 +111,7 @@ module Pipeloader
           Waiting.outside { limit ? @pool.checkout(limit) : @pool.checkout }
         end
         # Under a fiber scheduler another fiber may have done so meanwhile.
-        next @pool.checkin(connection) if @lease.connection
+        next @pool.pipeloader_host_checkin(connection) if lease.connection
 
         @lease.connection = connection
         @taken = :new

@@ -41,9 +41,6 @@ module Pipeloader
     # Once.
     def pending? = !@over && super
 
-    # Beside the lender's, it is no round trip of its own.
-    def count = response.count(@payload[:reads].size, @payload[:statements], 0, @payload[:rows])
-
     # The connection goes back to its pool: closed, if anything is left on it.
     def give_back
       @lender.take_back(@reads.reject(&:answered?))

@@ -108,8 +108,8 @@ module Pipeloader
       @failure = e
     end
 
-    # Seconds until a query's time is up; nil without a limit.
-    def left = @schedule&.left
+    # Seconds until a query's time is up; nil without a limit, or with nothing to wait for.
+    def left = (@schedule&.left unless @in_flight.empty? || @failure)
 
     def wants
       return [] if @in_flight.empty? || @failure

@@ -73,7 +73,7 @@ module Pipeloader
       refused = @opening && statements.first.set <= @begin.size && connection.transaction_status != PG::PQTRANS_INTRANS
       return refuse(connection) if refused
 
-      last = statements.reverse_each.find(&:answered?)
+      last = statements.reverse_each.find { |statement| statement.answered? && statement.reads.any? }
       @read ||= !last.nil?
       @left = (:ends if set || (last && SQLText.left_in_transaction(last.reads.first.sql) == :ends))
       TransactionControl.settle(connection, UNDO) if failed?(connection)

@@ -28,7 +28,9 @@ module Pipeloader
 
       @late = true
       in_flight.first&.reads&.each { |read| read.time_limit&.spare if read.late? }
-      waiting.reject!(&:late?)
+      late, others = waiting.partition(&:late?)
+      waiting.replace(others)
+      Statement.prepare_instead(late, others) if late.any?
       @due = [*in_flight, *waiting].reject(&:late?).filter_map(&:due).select { |due| due > TimeLimit.now }.min
     end
 

@@ -37,7 +37,7 @@ module Pipeloader
 
     attr_reader :sql, :name, :description, :types
 
-    # @param name [String, nil] under which +sql+ is prepared: it stays what it is as long as the server knows it
+    # @param name [String, nil] under which +sql+ is prepared: its types stay what they are as long as the server knows it
     # @param description [Statement::Description]
     # @param arrays [Hash] as ARRAYS, of other types; what isn't known yet, may be added
     def initialize(sql, name, description, arrays)
@@ -154,7 +154,16 @@ module Pipeloader
       (0...first.size).select { |index| rows.any? { |params| !params[index].eql?(first[index]) } }
     end
 
-    def array_of(rows, index) = ENCODER.encode(rows.map { |params| params[index] }, Encoding::UTF_8)
+    def array_of(rows, index) = ENCODER.encode(rows.map { |params| written(params[index]) }, Encoding::UTF_8)
+
+    # As ActiveRecord's connections write it, and arrays don't.
+    def written(value)
+      case value
+      when true then "t"
+      when false then "f"
+      else value
+      end
+    end
 
     # @param order [Array<Integer>] of its parameters: those that differ come first, as arrays
     def sql_for(varying, order)

@@ -22,7 +22,7 @@ module Pipeloader
     # The caller may change them.
     def values
       rows = @coalesced.rows[@index]
-      @shared ? rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } } : rows
+      @shared ? Rows.copy(rows) : rows
     end
 
     def ntuples = @coalesced.rows[@index].size

@@ -35,10 +35,10 @@ module Pipeloader
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
     private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
 
-    # {SQL => what #effect_on_session, and #left_in_transaction, say of it}
-    EFFECTS, LEFT = Array.new(2) { Bounded.new(1000) }
+    # {SQL => what #effect_on_session, and #left_in_transaction, say of it; how many parameters it has}
+    EFFECTS, LEFT, PARAMETERS = Array.new(3) { Bounded.new(1000) }
     KEPT_LENGTH = 2000
-    private_constant :EFFECTS, :LEFT, :KEPT_LENGTH
+    private_constant :EFFECTS, :LEFT, :PARAMETERS, :KEPT_LENGTH
 
     class << self
       # True if a pipeline can carry it: the extended protocol takes one statement at a time.
@@ -48,6 +48,16 @@ module Pipeloader
         PLAIN.match?(sql) && one_statement?(sql)
       rescue ArgumentError # invalid encoding: ActiveRecord reports it
         false
+      end
+
+      # True if it has as many parameters as there are values. It takes long to look through a long text: one that comes with
+      # values is a list of ActiveRecord's.
+      #
+      #: (String, Integer) -> bool
+      def takes?(sql, values)
+        return values.zero? unless sql.include?("$")
+
+        (sql.size > KEPT_LENGTH && values.positive?) || keep(PARAMETERS, sql) { parameters_of(sql) } == values
       end
 
       # True if it may change what the session answers to later statements.
@@ -82,6 +92,8 @@ module Pipeloader
       private
 
       def keep(known, sql) = sql.size > KEPT_LENGTH ? yield : known.fetch(sql) { known[sql] = yield }
+
+      def parameters_of(sql) = sql.scan(TOKEN).map { |(number)| number.to_i }.max
 
       def left_by(sql)
         return :stays if effect_on_session(sql) == :changes

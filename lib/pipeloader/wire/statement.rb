@@ -64,6 +64,23 @@ module Pipeloader
 
     def prepare? = @prepare
 
+    # @return [Statement, nil] that prepares its name in the same burst
+    attr_reader :preparer
+
+    # Some are never sent: what they were to prepare, the first that needs it of those that are +left+ prepares.
+    #
+    #: (Array[Statement], Array[Statement]) -> void
+    def self.prepare_instead(dropped, left)
+      preparers = commands(dropped).select(&:prepare?)
+      commands(left).group_by(&:preparer).slice(*preparers).each_value do |first, *others|
+        first.prepare_as(first.name)
+        others.each { |other| other.known_as(other.name, first) }
+      end
+    end
+
+    def self.commands(statements) = [].tap { |all| statements.each { |whole| whole.each_command { |one| all << one } } }
+    private_class_method :commands
+
     # The server knows it by +name+, or will. The +preparer+ is as of #initialize.
     def known_as(name, preparer = nil)
       @name, @preparer = name, preparer
@@ -108,7 +125,7 @@ module Pipeloader
       @messages = (@prepare ? PREPARED_ROWS : ROWS) + (sql ? PARSED_DESCRIPTION : DESCRIPTION)
     end
 
-    def describe? = @messages.last == :description
+    def describe? = @messages.include?(:description)
 
     # SQL that is to be parsed under no name, and described; nil where it's the statement itself.
     attr_reader :described_sql
