@@ -247,6 +247,38 @@ class PlanAssociationsTest < PlanTest
     Profile.where("bio LIKE '% of one'").delete_all
   end
 
+  # The same, by way of records that lead back to it.
+  def test_has_one_of_two_further_below
+    inner = type("Prf") { field :bio, String }
+    inner_user = type("InnerUsr") { field :name, String; field :profile, inner }
+    post = type("UsrPost") { field :title, String; field :author, inner_user }
+    user_type = type("Usr") { field :name, String; field :posts, [post] }
+    profile_type = type("Profil") { field :bio, String; field :user, user_type }
+    user = Class.new(ActiveRecord::Base) { self.table_name = "users"; def self.name = "PlanAssociationsTest::Looped" }
+    written = Class.new(ActiveRecord::Base) { self.table_name = "posts"; def self.name = "PlanAssociationsTest::LoopedPost" }
+    profile = Class.new(ActiveRecord::Base) { self.table_name = "profiles"; def self.name = "PlanAssociationsTest::LoopedProfile" }
+    { Looped: user, LoopedPost: written, LoopedProfile: profile }.each { |name, model| self.class.const_set(name, model) }
+    user.has_one :profile, class_name: profile.name, foreign_key: :user_id, inverse_of: :user
+    user.has_many :posts, class_name: written.name, foreign_key: :author_id, inverse_of: :author
+    written.belongs_to :author, class_name: user.name, inverse_of: :posts
+    profile.belongs_to :user, class_name: user.name, inverse_of: :profile
+    Profile.transaction { 2.times { |number| Profile.create!(user_id: Post.order(:id).first.author_id, bio: "#{number} of one") } }
+    remark = Class.new(ActiveRecord::Base) { self.table_name = "comments"; def self.name = "PlanAssociationsTest::LoopedRemark" }
+    self.class.const_set(:LoopedRemark, remark)
+    written.has_many :remarks, class_name: remark.name, foreign_key: :post_id, inverse_of: :post
+    remark.belongs_to :post, class_name: written.name, inverse_of: :remarks
+    remark_type = type("PostRemark") { field :body, String; field :post, post }
+    post.field :remarks, [remark_type]
+    changed = -> { user.find(Post.order(:id).first.author_id).tap { |it| it.name = "changed" } }
+    schemas = schemas({ profiles: [[profile_type], -> { profile.order(:id) }], loaded: [[profile_type], -> { profile.order(:id).to_a }],
+                        mine: [[post], -> { changed.call.posts.order(:id) }], me: [user_type, changed] })
+    %w[profiles loaded].each { |root| assert_same("{ #{root} { bio user { name posts { title author { profile { bio } } } } } }", schemas) }
+    assert_same("{ mine { title remarks { body post { title author { name } } } } }", schemas)
+    assert_same("{ me { name posts { title remarks { body post { title author { name } } } } } }", schemas)
+  ensure
+    Profile.where("bio LIKE '% of one'").delete_all
+  end
+
   # Its own default scope would leave out the owner, who is known.
   def test_owner_that_a_default_scope_leaves_out
     hidden = Class.new(ActiveRecord::Base) do

@@ -350,6 +350,11 @@ class ChainsTest < PlanTest
     has_many :marks, foreign_key: :post_id, class_name: "ChainsTest::Mark"
     has_many :past, -> { where("at <= 'now'").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
     has_many :since, -> { where("at >= '2020-01-01 06:00'").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
+    { jan: "Jan 1 2020 06:00", digits: "20200101 060000", dots: "1.1.2020 06:00" }
+      .merge(escaped: "", commented: "").each do |name, time|
+      sql = { escaped: "E'it\\'s' <> '' AND at >= '20200101 060000'", commented: "/* what's new */ at >= '20200101 060000'" }
+      has_many name, -> { where(sql.fetch(name) { "at >= '#{time}'" }).order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
+    end
     has_many :named, -> { where(name: "mark 1").order(:id) }, foreign_key: :post_id, class_name: "ChainsTest::Mark"
   end
 
@@ -370,10 +375,11 @@ class ChainsTest < PlanTest
   # It takes it for one of the session's time zone.
   def test_a_literal_that_is_a_time_of_a_zone
     Mark.connection.execute("INSERT INTO chain_marks (post_id, at) VALUES (1, '2020-01-01 00:00+00')")
-    schemas = marked { |mark| field :it, [mark]; def it = object.marks.where("at >= '2020-01-01 06:00'").order(:id); field :since, [mark] }
+    schemas = marked { |mark| field :it, [mark]; def it = object.marks.where("at >= '2020-01-01 06:00'").order(:id); %i[since jan digits dots escaped commented].each { |name| field name, [mark] } }
     found = %w[UTC Asia/Tokyo UTC].map do |zone|
       Mark.connection.execute("SET TIME ZONE '#{zone}'")
-      2.times { assert_plan("{ posts { it { id } since { id } } }", schemas) }
+      2.times { assert_plan("{ posts { it { id } since { id } jan { id } digits { id } dots { id } } }", schemas) }
+      2.times { assert_same_twice("{ posts { escaped { id } commented { id } } }", schemas) }
       Marked.find(1).since.count
     end
     assert_equal [0, 1, 0], found.map { |count| count - found.first }

@@ -75,6 +75,48 @@ class PreloadTest < PlanTest
     assert_includes answer.to_s, "PreloadTest::Place"
   end
 
+  class Widening < ActiveRecord::Base
+    self.table_name = "widening"
+    belongs_to :boss, class_name: "PreloadTest::Widening", optional: true
+    has_many :staff, -> { order(:id) }, class_name: "PreloadTest::Widening", foreign_key: :boss_id
+  end
+
+  # Columns that this process hasn't seen are of the types that the result says.
+  def test_columns_that_the_model_does_not_know
+    Widening.connection.execute("CREATE TABLE widening AS SELECT n AS id, n % 5 + 1 AS boss_id FROM generate_series(1::bigint, 15) n; ALTER TABLE widening ADD PRIMARY KEY (id)")
+    Widening.reset_column_information
+    Widening.columns
+    wide = type("Wide") { field :all, String; def all = object.attributes.to_a.inspect }
+    owner = type("Owner") { field :boss, wide; field :staff, [wide] }
+    Widening.connection.execute(<<~SQL)
+      ALTER TABLE widening ADD meta jsonb DEFAULT '{"a": [1]}', ADD list int[] DEFAULT '{1,2}', ADD day date DEFAULT '2024-02-29', ADD span interval DEFAULT '1 day',
+        ADD bytes bytea DEFAULT '\\x00ff', ADD price money DEFAULT 2, ADD address inet DEFAULT '10.0.0.1', ADD moment timestamptz DEFAULT '2024-01-01 00:00Z', ADD many numeric DEFAULT 1.50
+    SQL
+    [{}, { forecast: true }].each do |options|
+      schemas = schemas({ them: [[owner], -> { Widening.order(:id) }] }, pipeloader: options)
+      3.times { assert_includes assert_same_answer("{ them { boss { all } staff { all } } }", schemas).to_s, "Thu, 29 Feb 2024" }
+    end
+  ensure
+    Widening.connection.execute("DROP TABLE widening")
+  end
+
+  class Timed < ActiveRecord::Base
+    self.table_name = "timed"
+    belongs_to :first, class_name: "PreloadTest::Timed", optional: true
+  end
+
+  # Each owner has a Time that it may change in place.
+  def test_times_of_several_owners
+    Timed.connection.execute("CREATE TABLE timed AS SELECT n AS id, 1::bigint AS first_id, timestamp '2024-01-01' AS moment FROM generate_series(1::bigint, 4) n; ALTER TABLE timed ADD PRIMARY KEY (id)")
+    Timed.reset_column_information
+    timed = type("Timed") { field :moment, String; def moment = [object.moment.inspect, object.moment.localtime("+05:00")].inspect }
+    owner = type("Owner") { field :first, timed }
+    schemas = schemas({ them: [[owner], -> { Timed.order(:id) }] })
+    2.times { assert_same_answer("{ them { first { moment } } }", schemas) }
+  ensure
+    Timed.connection.execute("DROP TABLE timed")
+  end
+
   # Few are read as they are.
   def test_few
     schemas = pair

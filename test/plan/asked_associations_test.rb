@@ -167,7 +167,7 @@ class AskedAssociationsTest < PlanTest
       class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
     end
     field :opaque, String
-    def opaque = object.title.dup.concat(context.fetch(:mark, "!"))
+    def opaque = object.title.dup.concat((context.dig(:mark) || "!"))
     def shown(number) = number.zero? ? "none" : number.to_s
     private :shown
     field :left, Integer

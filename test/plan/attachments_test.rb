@@ -111,7 +111,7 @@ class AttachmentsTest < PlanTest
       field name, String, resolver_method: :"#{name}_of_type"
       class_eval("def #{name}_of_type = (#{code})", __FILE__, __LINE__)
     end
-    def opaque = object.name.dup.concat(context.fetch(:mark, "!"))
+    def opaque = object.name.dup.concat((context.dig(:mark) || "!"))
     def renewed = object.renewed.attached?.to_s
   end
 

@@ -200,7 +200,7 @@ class CompositeKeysTest < PlanTest
     def line_names = object.lines.map(&:name).join(", ")
     def summary = "#{object.label&.name}: #{object.receipt&.name} #{object.lines.where(amount: 2..).count}"
     def few(least:) = object.lines.where(amount: least).limit(1)
-    def opaque = object.state.dup.concat(context.fetch(:mark, "!"))
+    def opaque = object.state.dup.concat((context.dig(:mark) || "!"))
   end
   TYPES["Line"].class_eval do
     field :id, Integer
@@ -221,7 +221,7 @@ class CompositeKeysTest < PlanTest
     field :opaque, String
     def label_of_order = object.order&.label
     def orders_name = object.order ? "#{object.order.state} #{object.order.label&.name}" : "none"
-    def opaque = object.name.dup.concat(context.fetch(:mark, "!"))
+    def opaque = object.name.dup.concat((context.dig(:mark) || "!"))
   end
   TYPES.except("Order", "Line").each_value { |it| it.field(:name, String) }
   TYPES["Product"].class_eval { field :lines, [types["Line"]]; field :orders, [types["Order"]] }

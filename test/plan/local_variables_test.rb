@@ -84,7 +84,7 @@ class LocalVariablesTest < PlanTest
     graphql_name "Story"
     field :id, Integer
     field :opaque, String
-    def opaque = context.fetch(:mark, "!")
+    def opaque = (context.dig(:mark) || "!")
     METHODS.each do |name, (code)|
       field name, String
       class_eval("def #{name} = (#{code})", __FILE__, __LINE__) unless code.include?("return")

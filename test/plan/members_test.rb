@@ -50,7 +50,7 @@ class MembersTest < PlanTest
       field :title, String
       field :author, Person
       field :loud, String
-      def loud = object.title.upcase.dup.concat(context.fetch(:mark, "!"))
+      def loud = object.title.upcase.dup.concat((context.dig(:mark) || "!"))
       definition_methods { def which(object) = object.which }
     end
 

@@ -53,7 +53,7 @@ class PassagesTest < PlanTest
     field :chief, PersonType
     field :colleagues, [PersonType]
     field :opaque, String
-    def opaque = object.name.dup.concat(context.fetch(:mark, "!"))
+    def opaque = object.name.dup.concat((context.dig(:mark) || "!"))
   end
 
   # {name => [type, code, what is selected of it, whether a plan does it]}
@@ -101,7 +101,7 @@ class PassagesTest < PlanTest
     field :title, String
     field :author, PersonType
     field :opaque, String
-    def opaque = object.title.dup.concat(context.fetch(:mark, "!"))
+    def opaque = object.title.dup.concat((context.dig(:mark) || "!"))
     FIELDS.each do |name, (returned, code)|
       field name, returned
       class_eval("def #{name} = (#{code})", __FILE__, __LINE__)

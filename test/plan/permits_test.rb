@@ -65,7 +65,7 @@ class PermitsTest < PlanTest
       field :parts_count, Integer, **its
       field :opaque, String, **its
       field :open, String, method: :title
-      define_method(:opaque) { object.title.dup.concat(context.fetch(:mark, "!")) }
+      define_method(:opaque) { object.title.dup.concat((context.dig(:mark) || "!")) }
       class_eval { def heading = "#{object.title}!"; def parts_count = object.parts.count }
     end
     schemas({ bills: [[of], -> { Bill.order(:id) }], few: [[of], -> { Bill.order(:id).to_a }], bill: [of, -> { Bill.find(5) }],

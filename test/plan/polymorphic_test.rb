@@ -74,14 +74,14 @@ class PolymorphicTest < PlanTest
 
   module Types
     class Base < GraphQL::Schema::Object; end
-    class Note < Base; field :id, Integer; field :text, String; field :opaque, String; def opaque = object.text.dup.concat(context.fetch(:mark, "!")); end
+    class Note < Base; field :id, Integer; field :text, String; field :opaque, String; def opaque = object.text.dup.concat((context.dig(:mark) || "!")); end
 
     class City < Base
       field :name, String
       field :notes, [Note]
       field :loud, String
       field :mine, GraphQL::Types::Boolean
-      def loud = object.name.dup.concat(context.fetch(:mark, "!"))
+      def loud = object.name.dup.concat((context.dig(:mark) || "!"))
       def mine = object.name == context[:name]
     end
 

@@ -22,7 +22,7 @@ module Pipeloader
     #
     #: () -> ActiveModel::Type::Value
     def value_type
-      type = @model.type_for_attribute(column) if typed? && @model.columns_hash.key?(column)
+      type = Cast.type_of(@model, column) if typed? && @model.columns_hash.key?(column)
       type = type.subtype if type.is_a?(ActiveRecord::Enum::EnumType)
       type || ActiveModel::Type.default_value
     end

@@ -55,12 +55,6 @@ module Pipeloader
     def whole? = false
     def picks? = @queries.empty? && Chain::PICKING.include?(@last&.name)
 
-    # True if it is the same one of those that are in memory.
-    def picks_alike?
-      orders = relation_with(substitutes).order_values.grep(Arel::Nodes::Ordering).map(&:expr).grep(Arel::Attributes::Attribute)
-      orders.any? { |it| it.relation.name == @model.table_name && it.name.to_s == @model.primary_key }
-    end
-
     def contexts = @chain.contexts
 
     private

@@ -13,12 +13,16 @@ module Pipeloader
   #
   # Limits: what #objection says.
   class Lookup
-    # Literals that the server turns into a time when the statement is prepared, and not when it is run: by its clock, or by what
-    # the session's time zone is then.
-    TIME = %r{'[^']*(?:(?<![a-z0-9])(?:now|today|tomorrow|yesterday)(?![a-z0-9])|\d[-/:]\d)}i
+    # What is quoted in SQL.
+    QUOTED = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$\w*\$/
+    # Text in which quotes alone don't tell what is quoted: escapes and comments.
+    OBSCURE = %r{\\|--|/\*}
+    # Literals that the server may turn into a time when the statement is prepared, and not when it is run: by its clock, or by
+    # what the session's time zone is then. `'Jan 1 2024'` is one, and so is `'20240101'`.
+    TIME = /\A'(?!\d{1,5}'\z).*\d|\A'.*(?<![a-z])(?:now|today|tomorrow|yesterday)(?![a-z])|\A\$/im
     TEXT = ActiveModel::Type::String.new
     NEVER_BLANK = [ActiveModel::Type::Integer, ActiveModel::Type::BigInteger].freeze
-    private_constant :TIME, :TEXT, :NEVER_BLANK
+    private_constant :QUOTED, :OBSCURE, :TIME, :TEXT, :NEVER_BLANK
 
     # What the parameters are called that have the keys.
     KEYS = "keys"
@@ -119,8 +123,15 @@ module Pipeloader
     # True if it is one that ActiveRecord would take by its place of those that are in memory.
     def picks? = false
 
-    # True if nothing orders the association's records.
-    def unordered? = relation_with(substitutes).order_values.empty?
+    # True if an order tells which of the records is the first and which the last, whether they are in memory or not.
+    def picks_alike?
+      orders = known_relation&.order_values.to_a.grep(Arel::Nodes::Ordering).map(&:expr).grep(Arel::Attributes::Attribute)
+      orders.any? { |it| it.relation.name == @model.table_name && it.name.to_s == @model.primary_key }
+    end
+
+    # @return [Array<Symbol>, nil] associations that its relation has ActiveRecord preload, of whichever records; nil where its
+    #   scope doesn't say
+    def preloads = known_relation&.then { |relation| NeededPreloads.names(relation) }
 
     # @return [Projection] of its rows
     attr_reader :projection
@@ -184,6 +195,13 @@ module Pipeloader
 
     private
 
+    # @return [ActiveRecord::Relation, nil] nil where its scope raises
+    def known_relation
+      relation_with(substitutes)
+    rescue StandardError => e
+      raise unless DoesNotFit.verdict(e) { relation_with(substitutes) }.is_a?(DoesNotFit)
+    end
+
     def types = [@reflection.active_record, @reflection.chain.last.klass].map(&:attribute_types)
 
     def read(statement, keys, growth)
@@ -198,7 +216,7 @@ module Pipeloader
     def keys_bind(keys) = ActiveRecord::Relation::QueryAttribute.new(KEYS, keys, TEXT)
 
     # True if a statement may be prepared that ActiveRecord wouldn't prepare: it is the same text the next time.
-    def prepares?(sql) = !TIME.match?(sql)
+    def prepares?(sql) = !OBSCURE.match?(sql) && sql.scan(QUOTED).none?(TIME)
 
     # @param index [Integer] where in a row it is told whose it is
     def by_key(result, index) = Rows.of(@model, result).group_by { |row| row[index] }

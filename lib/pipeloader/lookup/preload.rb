@@ -74,7 +74,8 @@ module Pipeloader
     # @param found [Hash{Object => RecordLookup::Found}]
     def fill(owners, found)
       rows = owners.map { |owner| found[owner.key]&.take || NONE }
-      records = @model._load_from_sql(ActiveRecord::Result.new(found.first&.last&.columns || [], rows.flatten(1)))
+      result = found.first&.last&.template&.of_rows(rows.flatten(1)) || ActiveRecord::Result.empty
+      records = @model._load_from_sql(result)
       owners.zip(rows) { |owner, its| owner.records = records.shift(its.size) }
     end
 

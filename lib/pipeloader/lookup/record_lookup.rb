@@ -3,9 +3,9 @@
 module Pipeloader
   # As Lookup, for records that are to be made: whole rows, as ActiveRecord would read them for one owner.
   class RecordLookup < Lookup
-    # The rows of one key, for any number of owners.
-    Found = Struct.new(:columns, :rows, :taken) do
-      # The rows for one more owner: no two have the same String.
+    # The rows of one key, for any number of owners; and a ResultTemplate of the columns that they have now.
+    Found = Struct.new(:template, :rows, :taken) do
+      # The rows for one more owner: no two have the same String, or Time.
       def take
         return copy.rows if taken
 
@@ -13,7 +13,7 @@ module Pipeloader
         rows
       end
 
-      def copy = Found.new(columns, rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } })
+      def copy = Found.new(template, Rows.copy(rows))
     end
 
     # One for all documents.
@@ -33,7 +33,8 @@ module Pipeloader
       columns = added ? result.columns[...-1] : result.columns
       # Whole rows: the table may have other columns by now.
       index = columns.index(@model.primary_key) || raise(DoesNotFit) unless added
-      super(result, index).transform_values { |rows| Found.new(columns, added ? rows.each(&:pop) : rows) }
+      template = ResultTemplate.new(result, columns)
+      super(result, index).transform_values { |rows| Found.new(template, added ? rows.each(&:pop) : rows) }
     end
 
     def arel_of(relation) = (relation.arel if @projection.narrows?(relation) && AssociationRead.simple?(relation))

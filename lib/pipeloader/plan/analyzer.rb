@@ -10,7 +10,7 @@ module Pipeloader
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40
     COUNTED = "its counter cache says how many there are until it is loaded"
-    PICKED = "the same selection takes the first or last record of an association, and reads all of it: order the association"
+    PICKED = "the same selection takes the first or last record of an association, and reads all of it: order it by its key"
     private_constant :DEEP, :COUNTED, :PICKED
 
     # A Selection, and where it is: +selections+ of +type+ below the field +node+.
@@ -46,7 +46,8 @@ module Pipeloader
       return if PlainModel.of(reflection.klass).objection # a callback could tell when a record is made
 
       preload = Preload.new(key, reflection, plain)
-      preload if narrows?(preload.lookup)
+      # Records that are made here don't get what their scope preloads, and code may ask for that.
+      preload if narrows?(preload.lookup) && preload.lookup.preloads&.none?
     end
 
     # @return [ActiveRecord::Reflection::AbstractReflection, nil] of the association that a field gives as it is, on both engines
@@ -198,8 +199,8 @@ module Pipeloader
       counted.transform_values { Selection::Opaque.new(COUNTED) }
     end
 
-    # {key in the response => Opaque}: what takes the first or last record of an association that nothing orders, and what leaves
-    # all of it in memory. There that's another record than the one that ActiveRecord would ask for.
+    # {key in the response => Opaque}: what takes the first or last record of an association whose order doesn't tell which that
+    # is, and what leaves all of it in memory. There that's another record than the one that ActiveRecord would ask for.
     def picked(fields)
       opaque, parts = fields.partition { |_, field| field.is_a?(Selection::Opaque) }.map(&:to_h)
       lookups = parts.each_value.flat_map { |part| part.lookups || [] }
@@ -207,7 +208,7 @@ module Pipeloader
       unknown = opaque.each_value.any?(&:picks)
       return {} unless unknown || picking.any?
 
-      lists = lookups.select { |it| it.whole? && it.unordered? }.map(&:name)
+      lists = lookups.select { |it| it.whole? && !it.picks_alike? }.map(&:name)
       names = unknown ? lists : lists & picking.map(&:name)
       parts.select { |_, part| part.lookups&.any? { |it| names.include?(it.name) && (it.whole? || it.picks?) } }
            .transform_values { Selection::Opaque.new(PICKED) }

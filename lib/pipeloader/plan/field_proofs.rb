@@ -118,7 +118,7 @@ module Pipeloader
 
     def leaf(type, field, reader, model)
       column = reader.column
-      attribute = column && model.attribute_types.fetch(column)
+      attribute = column && Cast.type_of(model, column)
       reason = column ? Coercion.objection(field.type, attribute) : "`#{PlainField.of(type, field).reader}` isn't one column"
       reason ||= "the readers of its store accessors write `#{column}`" if PlainModel.of(model).stores?(column)
       return of_field(type, field, reason) if reason

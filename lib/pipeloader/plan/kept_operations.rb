@@ -21,7 +21,7 @@ module Pipeloader
     NODES = 30
     private_constant :OFTEN, :MOST, :BASE, :NODES
 
-    # operations: {text:, conditions: names of variables, trials: {name => Trial}, [schema, values] => Operation}
+    # operations: {text:, asked: Conditions::Asked, trials: {name => Trial}, [schema, values, seen] => Operation}
     Entry = Struct.new(:text, :operations, :bytes, :hits)
     private_constant :Entry
 

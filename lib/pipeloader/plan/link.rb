@@ -8,7 +8,15 @@ module Pipeloader
     NONE = [].freeze
     private_constant :BOUND, :NONE
 
+    # @param links [Array<Link, PolymorphicLink>] of records
+    # @return [Array<Link, PolymorphicLink>] these, and those of the same records further below, to which others lead back: of
+    #   posts `comments { post { author } }` asks for the author
+    def self.of_the_same(links) = links.flat_map { |link| [link, *link.of_its_owners] }.uniq(&:__id__)
+
     attr_reader :key, :plan, :name
+
+    # @return [Array<Link, PolymorphicLink>] links of its owners, to which its records lead back
+    attr_reader :of_its_owners
 
     # @return [OwnersKey::Index, OwnersKey::Indexes] where in its owner's row the key is
     attr_reader :index
@@ -33,9 +41,41 @@ module Pipeloader
       @plan = plan
       @nullable = nullable
       @lookup = lookup
-      @inverse = PlainModel.inverse(reflection)&.name if plan.links.any?
+      @leads_back = Link.back(reflection, plan.links).any?
+      @of_its_owners = @leads_back ? Link.of_owners(reflection, plan.links) : NONE
       @asker = plan.asker || plain&.asker(@many)
       @names = nil
+    end
+
+    # True if it may bring something else where the association has been preloaded: it takes one by its place, or goes by way of
+    # another association, which a preload reads by itself, with its own scope and in its own order.
+    def preloaded_otherwise? = @reflection.through_reflection? || (@lookup.picks? && !@lookup.picks_alike?)
+
+    # @param links [Array<Link, PolymorphicLink>]
+    # @return [Array<Symbol>] associations of which they, or those below, may bring something else if they have been preloaded
+    def self.preloaded_otherwise(links, seen = {}.compare_by_identity)
+      links.grep(Link).reject { |link| seen[link] }.flat_map do |link|
+        seen[link] = true
+        [*(link.name if link.preloaded_otherwise?), *preloaded_otherwise(link.links, seen)]
+      end
+    end
+
+    # True if the scope of a +lookup+'s association preloads any of these, as far as it says.
+    #
+    # @param plan [Plan] of its rows
+    def self.scope_preloads_otherwise?(lookup, plan)
+      names = preloaded_otherwise(plan.links)
+      names.any? && names.intersect?(lookup.preloads || names)
+    end
+
+    # @param links [Array<Link, PolymorphicLink>] of the records that an association brings
+    # @return [Array<Link, PolymorphicLink>] those of its owners, to which these lead back
+    def self.of_owners(reflection, links) = of_the_same(back(reflection, links).grep(Link).flat_map(&:links))
+
+    # @return [Array<Link, PolymorphicLink>] that lead to the owners themselves
+    def self.back(reflection, links)
+      inverse = PlainModel.inverse(reflection)&.name if links.any?
+      inverse ? of_the_same(links).select { |link| link.name == inverse } : NONE
     end
 
     def many? = @many
@@ -56,11 +96,11 @@ module Pipeloader
     def use(context) = @plan.use(context)
     def come(context) = @plan.come(context)
 
+    # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
+    def leads_back? = @leads_back
+
     # True if another `scope_items` has a say in what it leads to by now.
     def spoiled? = !@scope.nil? && @scope.over?
-
-    # True if it leads back to where it comes from: a record would be its own owner's, as that is in memory.
-    def leads_back? = !@inverse.nil? && @plan.links.any? { |link| link.name == @inverse }
 
     # Of its owners' rows, those count whose class is called by one of the +names+, which are keys.
     #

@@ -30,12 +30,14 @@ module Pipeloader
     def linked(type, field, reflection, lookup, plan, &made)
       reason = objection_to_inverse(reflection, plan)
       reason ||= "the scope of `#{reflection.name}` leaves no columns out" unless narrows?(lookup)
+      reason ||= objection_to_preloads(reflection, lookup, plan)
       return of_field(type, field, reason) if reason
 
       plain = PlainField.of(type, field)
       made ||= ->(key, _, index) { Link.new(key, plain, reflection, lookup, index, plan, nullable: !field.type.non_null?) }
       entry = ->(key, columns) { made.call(key, columns, lookup.owners_key.index(columns)) }
-      Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts).following([lookup])
+      lookups = [lookup, *Link.of_owners(reflection, plan.links).grep(Link).map(&:lookup)]
+      Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts).following(lookups)
     end
 
     def objection_to_link(field, reflection, many)
@@ -63,6 +65,13 @@ module Pipeloader
     # Why its resolver method, or an association, doesn't say all about what a field gives.
     def objection_to_scope(plain) = ("`scope_items` of #{plain.field.type.unwrap.graphql_name}" unless plain.unscoped?)
 
+    # What is in memory then is something else.
+    def objection_to_preloads(reflection, lookup, plan)
+      return unless Link.scope_preloads_otherwise?(lookup, plan)
+
+      "what the scope of `#{reflection.name}` preloads is asked for its first or last, or goes by way of another association"
+    end
+
     def narrows?(lookup)
       lookup.narrows?
     rescue StandardError => e # its scope's
@@ -71,10 +80,9 @@ module Pipeloader
 
     # An owner that is known is read again by what tells it, and has to be the same row then.
     def objection_to_inverse(reflection, plan)
-      inverse = PlainModel.inverse(reflection) if plan.links.any?
-      return if inverse.nil? || plan.links.none? { |link| link.name == inverse.name }
+      return if Link.back(reflection, plan.links).none?
 
-      owner = reflection.active_record
+      inverse, owner = PlainModel.inverse(reflection), reflection.active_record
       same = inverse.belongs_to? && !inverse.polymorphic? && !inverse.has_scope? && inverse.klass.equal?(owner) &&
              inverse.foreign_key == reflection.foreign_key && inverse.join_primary_key == reflection.join_foreign_key &&
              owner.default_scopes.empty? && !owner.respond_to?(:default_scope) &&

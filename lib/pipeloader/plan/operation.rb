@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # A document as it is run with certain values for @skip and @include: what is selected, as graphql-ruby sees it. Kept by its
-  # text, or by the document where there is no text, so that what is executed again costs a look-up.
+  # A document as it is run with certain values for @skip and @include, by those who see certain types: what is selected, as
+  # graphql-ruby sees it. Kept by its text, or by the document where there is no text, so that what is executed again costs a
+  # look-up.
   class Operation
     # How many a document has, and how long a text is that a schema keeps.
     LIMIT = 16
@@ -16,23 +17,29 @@ module Pipeloader
         return unless schema.respond_to?(:pipeloader_footprints)
 
         query = query.query unless query.is_a?(GraphQL::Query)
-        document = query.document or return
-        text = text(query, document)
-        kept = kept(schema, text, document)
-        names = kept[:conditions] ||= Conditions.variables(document)
-        values = names.empty? ? nil : names.to_h { |name| [name, query.variables[name]] }
-        forget(schema, kept) if kept.size > LIMIT
-        kept[[schema, values]] ||= new(schema, document, values || {}, text)
+        query.instance_variable_get(:@pipeloader_operation) ||
+          query.instance_variable_set(:@pipeloader_operation, find(query, schema))
       end
 
       # @param text [String, nil] of a document, or
       # @param document [GraphQL::Language::Nodes::Document, nil] itself
-      # @return [Hash, nil] what is kept of it: {conditions:, text:, trials:, [schema, values] => Operation}
+      # @return [Hash, nil] what is kept of it: {asked:, text:, trials:, [schema, values, seen] => Operation}
       def kept_of(schema, text, document)
         text ? schema.pipeloader_operations[text] : document&.instance_variable_get(:@pipeloader_operations)
       end
 
       private
+
+      # @return [Operation, nil] as .of, which a query keeps
+      def find(query, schema)
+        document = query.document or return
+        text = text(query, document)
+        kept = kept(schema, text, document)
+        asked = kept[:asked] ||= Conditions.asked(document)
+        values, seen = asked.values(query), asked.seen(query)
+        forget(schema, kept) if kept.size > LIMIT
+        kept[[schema, values, seen]] ||= new(schema, document, Conditions.new(schema, values, seen), text)
+      end
 
       # A query that was given a document says a text, too, once somebody has asked for it: one that was printed, where things
       # stand elsewhere. The document keeps it, unless it is frozen.
@@ -64,7 +71,7 @@ module Pipeloader
 
     alias inspect to_s
 
-    # @param conditions [Hash{String => Object}] values of the variables that @skip and @include ask
+    # @param conditions [Conditions]
     # @param text [String, nil] that all of the document is from
     def initialize(schema, document, conditions, text)
       @text = text
@@ -113,7 +120,7 @@ module Pipeloader
     def foreign_directives?
       return @foreign_directives if defined?(@foreign_directives)
 
-      @foreign_directives = @document.definitions.any? { |definition| Conditions.foreign_within?(definition) }
+      @foreign_directives = @document.definitions.any? { |definition| @conditions.foreign_within?(definition) }
     end
 
     # @return [Integer] how many levels of fields there are, one for those without anything below
@@ -139,22 +146,22 @@ module Pipeloader
     # @yield [GraphQL::Language::Nodes::Field]
     def each_selected(type, selections, &block)
       selections.each do |node|
-        next unless Conditions.met?(node, @conditions)
+        next unless @conditions.met?(node)
 
         case node
         when GraphQL::Language::Nodes::Field then yield(node)
         when GraphQL::Language::Nodes::InlineFragment
-          each_selected(type, node.selections, &block) if node.type.nil? || of_type?(type, node.type.name)
+          each_selected(type, node.selections, &block) if node.type.nil? || @conditions.of_type?(type, node.type.name)
         when GraphQL::Language::Nodes::FragmentSpread
           fragment = @fragments.fetch(node.name)
-          each_selected(type, fragment.selections, &block) if of_type?(type, fragment.type.name)
+          each_selected(type, fragment.selections, &block) if @conditions.of_type?(type, fragment.type.name)
         end
       end
     end
 
     # @return [GraphQL::Schema::Field, String] or why it isn't known
     def definition(type, node)
-      return "directive @#{node.directives.first.name}" if Conditions.foreign?(node)
+      return "directive @#{node.directives.first.name}" if @conditions.foreign?(node)
 
       return "`get_field` is its own" unless Provenance.graphql?(type.method(:get_field))
 
@@ -177,9 +184,11 @@ module Pipeloader
       "`__typename` on #{own.owner.inspect}" if own
     end
 
+    # All that there can be, whoever asks.
+    #
     #: (Class) -> Array[Class]
     def possible_types(type)
-      type.kind.abstract? ? @schema.possible_types(type) : [type]
+      type.kind.abstract? ? @schema.pipeloader_all_types.members(type) : [type]
     end
 
     private
@@ -189,15 +198,9 @@ module Pipeloader
 
     # True if nobody decides who sees it.
     def for_everyone?(field)
-      field.method(:visible?).owner.equal?(GraphQL::Schema::Field) &&
-        field.type.unwrap.method(:visible?).owner.equal?(GraphQL::Schema::Member::BaseDSLMethods) &&
+      Provenance.of_host?(field.method(:visible?), GraphQL::Schema::Field) &&
+        Provenance.of_host?(field.type.unwrap.method(:visible?), GraphQL::Schema::Member::BaseDSLMethods) &&
         Provenance.graphql?(@schema.method(:visible?))
-    end
-
-    def of_type?(type, name)
-      type.graphql_name == name || (condition = @schema.get_type(name)) && possible_types(condition).include?(type)
-    rescue GraphQL::Schema::DuplicateNamesError # who asks decides which
-      raise DoesNotFit
     end
   end
 end

@@ -47,6 +47,7 @@ module Pipeloader
     def use(context) = @links.each_value { |link| link.use(context) }
     def come(context) = @links.each_value { |link| link.come(context) }
     def leads_back? = false
+    def of_its_owners = NONE
 
     # As a Plan's. Known before the rows are there: what asks the context is asked in its turn.
     def asks? = @asks

@@ -96,7 +96,7 @@ module Pipeloader
     # `pluck` asks no reader.
     def by_column(name, model)
       column = model.attribute_aliases.fetch(name.to_s, name.to_s)
-      type = model.attribute_types.fetch(column) if model.columns_hash.key?(column)
+      type = Cast.type_of(model, column) if model.columns_hash.key?(column)
       [[column], ->(columns) { Reach::Column.new(columns.index(column), Cast.new(type)) }] if type && Cast.known?(type)
     end
 

@@ -71,6 +71,8 @@ module Pipeloader
           read_field(object_type, node, field, sure)
         end
       end
+    rescue DoesNotFit
+      @reasons |= ["a fragment is on a type that this viewer doesn't see"]
     end
 
     # @param sure [Boolean] false if the record may be of another type

@@ -25,7 +25,7 @@ module Pipeloader
 
       relation = projection.narrow(relation) if projection
       sql, binds, preparable, allow_retry = connection.pipeloader_sql_of(relation)
-      return unless connection.pipeloader_parks?(sql) && binds.all? { |bind| open?(bind) || constant?(bind) }
+      return unless connection.pipeloader_parks?(sql, binds.size) && binds.all? { |bind| open?(bind) || constant?(bind) }
 
       # ActiveRecord prepares its own kept statements in any case.
       new(sql, "#{relation.klass.name} Load", binds, dynamic ? preparable : true, allow_retry, dynamic)

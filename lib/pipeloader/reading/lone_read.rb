@@ -27,10 +27,12 @@ module Pipeloader
       #
       # @yieldreturn [ActiveRecord::Result]
       def answer(read, fiber, &)
-        ahead = fiber.response.read_ahead
-        return ask(read, fiber, &) unless ahead
+        fiber.response.holding_own(read.adapter, fiber) do
+          ahead = fiber.response.read_ahead
+          next ask(read, fiber, &) unless ahead
 
-        ahead.around(read, fiber) { ahead.deliver(read, fiber) ? fiber.delivery.of(read, &) : ask(read, fiber, &) }
+          ahead.around(read, fiber) { ahead.deliver(read, fiber) ? fiber.delivery.of(read, &) : ask(read, fiber, &) }
+        end
       end
 
       private
