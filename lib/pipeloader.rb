@@ -156,6 +156,9 @@ module Pipeloader
     # {[type, field, model] => Footprint}
     def pipeloader_footprints = @pipeloader_footprints ||= {}
 
+    # As they are when the first response asks for them, or the check when an application boots.
+    def pipeloader_all_types = @pipeloader_all_types ||= AllTypes.new(self)
+
     # By the text of a document.
     def pipeloader_operations = @pipeloader_operations ||= KeptOperations.new(pipeloader_options[:plan_bytes])
 
@@ -180,7 +183,7 @@ module Pipeloader
     def pipeloader_narrows_any?
       return true if pipeloader_field_exact?
 
-      @pipeloader_narrows_any = DeclaredColumns.types(self).any? { |it| pipeloader_narrows?(it) } if @pipeloader_narrows_any.nil?
+      @pipeloader_narrows_any = pipeloader_all_types.any? { |it| pipeloader_narrows?(it) } if @pipeloader_narrows_any.nil?
       @pipeloader_narrows_any
     end
 
@@ -215,8 +218,10 @@ module Pipeloader
 
     # A bug of Pipeloader's isn't the application's to handle, where the query is about to be executed without it.
     def handle_or_reraise(context, error, **)
-      raise error if Attempt.current&.let_out?(error, context.query)
+      attempt = Attempt.current
+      raise error if attempt&.let_out?(error, context.query)
 
+      attempt&.offer(error)
       super
     end
 

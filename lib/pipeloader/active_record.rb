@@ -45,13 +45,17 @@ module Pipeloader
     end
 
     # Reads inside the block go at once, and take along what other fibers have gathered. For code that holds a lock
-    # while it reads, or can't be left in the middle for another reason.
+    # while it reads, or can't be left in the middle for another reason. As it may write, a block of Pipeloader.map or
+    # Pipeloader.gather begins it in its turn, where it can wait.
     #
     #: [T] () { () -> T } -> T
-    def without_parking(&block)
+    def without_parking(&)
       fiber = ResolverFiber.current
-      fiber ? fiber.without_parking(&block) : yield
+      fiber.await_turn_to_act if fiber&.parks?
+      ResolverFiber.at_once(&)
     end
+
+    def at_once(&) = ResolverFiber.at_once(&) # :nodoc:
 
     # Reads inside the block are sent as they are, each a statement of its own.
     #
@@ -65,8 +69,7 @@ module Pipeloader
     #
     #: [T] () { () -> T } -> T
     def disabled(&block)
-      ResolverFiber.current&.await_turn_to_act
-      Switch.decided(off: true) { without_parking(&block) }
+      without_parking { Switch.decided(off: true, &block) }
     end
 
     # What is needed only where fibers park.

@@ -8,6 +8,8 @@
 
 require "pipeloader/fibers/instrumentation"
 require "pipeloader/fibers/host"
+require "pipeloader/fibers/canceled"
+require "pipeloader/fibers/abandonment"
 require "pipeloader/fibers/response"
 require "pipeloader/fibers/resolver_fiber"
 require "pipeloader/fibers/loader"

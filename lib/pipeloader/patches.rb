@@ -16,6 +16,7 @@ module Pipeloader
           SelfTest.run(self)
         end
         when_loaded(:active_record_sqlite3adapter) do
+          require "pipeloader/patches/other_transactions"
           require "pipeloader/patches/sqlite3_adapter"
           prepend(SQLite3Adapter)
         end
@@ -24,12 +25,15 @@ module Pipeloader
       def install_on_ruby
         ::Timeout.singleton_class.prepend(Timeout)
         ::Thread.singleton_class.prepend(InterruptMask)
+        ::Thread.prepend(Strikes)
+        ::Module.prepend(Refinements)
         Outside.install
         # In a child that a resolver forks, its fiber is the only one: nobody would wake it.
         ActiveSupport::ForkTracker.after_fork { Thread.current[ResolverFiber::KEY] = nil }
       end
 
       def install_on_active_record
+        require "pipeloader/patches/other_transactions"
         require "pipeloader/patches/sqlite3_adapter"
         require "pipeloader/patches/unsupported_adapter"
         SelfTest.run_on_active_record
@@ -76,6 +80,7 @@ module Pipeloader
         when_loaded(:action_controller) do
           ::ActionController::Renderers.prepend(JSONRenderer)
           OrderedActs.install_on(OrderedActs::CONTROLLERS)
+          ::ActionDispatch::Request::Session.prepend(SessionLoad)
         end
         # Behind what Jbuilder itself does then.
         when_loaded(:after_initialize) { ActiveSupport.on_load(:action_view) { Patches.install_jbuilder } }
@@ -120,8 +125,11 @@ require "pipeloader/patches/log_lines"
 require "pipeloader/patches/timeout"
 require "pipeloader/patches/outside"
 require "pipeloader/patches/interrupt_mask"
+require "pipeloader/patches/strikes"
+require "pipeloader/patches/refinements"
 require "pipeloader/patches/locks"
 require "pipeloader/patches/collection_renderer"
 require "pipeloader/patches/jbuilder"
 require "pipeloader/patches/json_renderer"
 require "pipeloader/patches/ordered_acts"
+require "pipeloader/patches/session_load"

@@ -46,6 +46,27 @@ class ListeningTest < Minitest::Test
     assert_empty heard
   end
 
+  # As who begins in a test's setup, and ends in its teardown.
+  def test_from_here_to_there
+    outer, inner = [], []
+    ends = [outer, inner].map { |heard| @listening.begin_with(->(*event) { heard << event.last[:a] }) }
+    sent(a: 1)
+    ends.first.call
+    sent(a: 2)
+    2.times { ends.each(&:call) }
+    sent(a: 3)
+    assert_equal [[1], [1, 2]], [outer, inner]
+    refute @notifier.listening?(EVENT)
+  end
+
+  def test_several_events
+    names = %w[one.pipeloader two.pipeloader]
+    listening = Pipeloader::Listening.new(*names) { Thread.current }
+    heard = []
+    listening.during(->(name, *) { heard << name }) { [*names, "one_pipeloader", "one.pipeloader.more"].each { |name| ActiveSupport::Notifications.instrument(name) } }
+    assert_equal names, heard
+  end
+
   # Fanout's two locks are taken in either order by who subscribes and by who sends: nobody subscribes here but the first.
   def test_subscribes_once
     3.times { @listening.during(->(*) {}) { sent(a: 1) } }

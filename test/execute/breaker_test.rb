@@ -211,11 +211,12 @@ class BreakerTest < FaultyAnswerTest
     assert_equal 2, breaker.open.size
   end
 
-  # Ruby's own locks raise for the resolver that has called them, though by a line of ours.
-  def test_errors_of_locks
+  # What Ruby's own methods raise is of the resolver that has called them, though by a line of ours.
+  def test_errors_of_rubys_methods
     asked = []
     calls = { locks: -> { Mutex.new.tap(&:lock).lock }, monitor: -> { Monitor.new.exit }, queue: -> { Queue.new.pop(true) },
-              mask: -> { Thread.handle_interrupt(StandardError => :what) { 1 } } }
+              mask: -> { Thread.handle_interrupt(StandardError => :what) { 1 } }, raise: -> { Thread.current.raise(TypeError, "mine") },
+              sleep: -> { sleep(-1) }, system: -> { system("a\0b") }, spawn: -> { `a\0b` } }
     root = query_type(ROOT) do
       calls.each_key { |name| field(name, Integer) }
       calls.each { |name, call| define_method(name) { asked << name; call.call } }
@@ -223,6 +224,15 @@ class BreakerTest < FaultyAnswerTest
     plain, piped = Schemas.make(query: root, mutation: nil, pipeloader: { breaker: true }) { rescue_from(StandardError) { |error| raise GraphQL::ExecutionError, error.message } }
     calls.each_key { |name| assert_equal plain.execute("{ #{name} }").to_h, piped.execute("{ #{name} }").to_h }
     assert_equal [calls.keys.flat_map { |name| [name] * 2 }, []], [asked, breaker.open]
+  end
+
+  # A field's method may be written in C.
+  def test_errors_of_a_method_without_code
+    range = Class.new(Schemas::Base) { graphql_name "Range"; field :minmax, [Integer]; field :opaque, Integer; def opaque = Post.count + object.begin }
+    root = query_type(ROOT) { field(:ranges, [range]); define_method(:ranges) { [(1..2), (3..)] } }
+    plain, piped = Schemas.make(query: root, mutation: nil, pipeloader: { breaker: true }) { rescue_from(StandardError) { |error| raise GraphQL::ExecutionError, error.message } }
+    2.times { assert_equal plain.execute("{ ranges { minmax opaque } }").to_h, piped.execute("{ ranges { minmax opaque } }").to_h }
+    assert_empty breaker.open
   end
 
   def test_an_error_without_a_message

@@ -226,6 +226,13 @@ class ProofSampleTest < FaultyAnswerTest
     assert_equal 1, Pipeloader.breaker.open.size
   end
 
+  # A client of its own has timed out, which is no Timeout around the response.
+  def test_who_hears_of_it_times_out
+    prove(on_difference: ->(_) { raise Class.new(Timeout::Error), "no answer" })
+    assert_equal "wrong", wrong_titles { schema.execute(QUERY) }.to_h.dig("data", "posts", 0, "title")
+    assert_match(/`on_difference` has failed: .*no answer/, warnings.last)
+  end
+
   def test_time_is_up_meanwhile
     prove(on_difference: ->(_) { raise Timeout::Error, "up" })
     assert_raises(Timeout::Error) { wrong_titles { schema.execute(QUERY) } }

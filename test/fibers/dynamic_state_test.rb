@@ -75,6 +75,64 @@ class DynamicStateTest < PipeloaderTest
     assert_nil Current.tenant
   end
 
+  class Audit
+    thread_mattr_accessor :options, default: { notify: true, names: ["a"] }
+    thread_mattr_accessor :names, default: ["a"]
+    thread_mattr_accessor :memo
+    thread_mattr_accessor :counts
+
+    def self.quietly
+      was, self.options = options, options.merge(notify: false)
+      yield
+    ensure
+      self.options = was
+    end
+
+    def self.memo_of(name) = (self.memo ||= Hash.new { |hash, key| hash[key] = "#{key} of #{Post.count}" })[name]
+    def self.count(name) = (self.counts ||= Hash.new(0))[name] += 1
+  end
+
+  # ActiveSupport freezes what a thread_mattr_accessor is by default.
+  def test_frozen_defaults
+    [false, true].each do |asked_before|
+      assert_same_view(4) do |index|
+        [Audit.options, Audit.names, Audit.quietly { [Post.count, Audit.options] }, Current.set(user: index) { Post.count }, Audit.options]
+      end
+      Audit.options if asked_before
+      assert_equal({ notify: true, names: ["a"] }, Audit.options)
+    end
+  end
+
+  # A Hash that makes up its values goes on doing so after others have been kept apart.
+  def test_defaults_of_hashes
+    [false, true].each do |asked_before|
+      before = lambda do
+        Audit.memo = Audit.counts = nil
+        asked_before && [Audit.memo_of("before"), Audit.count("before")]
+      end
+      plain, piped = Schemas.resolve(4, before: before) do |index|
+        Current.set(user: index) { Post.where(id: index).count }
+        [Audit.memo_of("x#{index}"), Audit.count("y#{index}")]
+      end
+      assert_equal plain, piped
+      assert_equal ["after of 12", 1], [Audit.memo_of("after"), Audit.count("after")]
+    end
+  ensure
+    Audit.memo = Audit.counts = nil
+  end
+
+  # While somebody goes through a Hash no key can be added to it, but each can be put back to what it was.
+  def test_a_hash_that_somebody_goes_through
+    Current.set(user: "caller", tenant: 1) do
+      assert_same_view(3) do |index|
+        seen = []
+        Current.set(user: index) { Current.attributes.each { |name, value| seen << [name, Post.where(id: index).count, value, Current.user] } }
+        [seen, Current.user, Current.tenant]
+      end
+      assert_equal ["caller", 1], [Current.user, Current.tenant]
+    end
+  end
+
   def test_surrounding_block_is_seen_and_closed
     Current.set(user: "caller") do
       assert_same_view { |index| [Current.user, Post.where(id: index).count, Current.user, Current.set(user: index) { Post.count; Current.user }] }

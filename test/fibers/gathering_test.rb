@@ -65,6 +65,14 @@ class GatheringTest < AnswerTest
     assert_maps(1) { |map| map.([1]) { |id| Post.find(id).title } }
   end
 
+  # A fiber's stack is small.
+  def test_deep_inside_one_another
+    deep = lambda do |map, depth|
+      map.([1, 2]) { |value| value == 2 ? Post.where(id: depth).count : (depth.zero? ? Post.find(1).title : deep.call(map, depth - 1)) }
+    end
+    assert_maps(nil) { |map| deep.call(map, 120) }
+  end
+
   def test_any_enumerable
     assert_equal [[1, 2], [3, 4]], Pipeloader.map({ 1 => 2, 3 => 4 }) { |a, b| [a, b] }
     assert_equal posts.map(&:title), Pipeloader.map(Post.order(:id), &:title)
@@ -94,6 +102,58 @@ class GatheringTest < AnswerTest
     end
     assert_equal(*sqls.map { |all| all.map { |sql, binds| [sql, binds.respond_to?(:call) ? binds.call : binds] } })
     assert_operator sqls.first.size, :>, 4
+  end
+
+  # Code that reads and then writes what it hasn't found: nobody comes in between, and the first to write is the first block.
+  { find_or_create_by: ->(post) { Comment.create_with(post_id: post.id).find_or_create_by!(body: "made") }, first_or_create: ->(post) { Comment.where(body: "made").first_or_create!(post_id: post.id) },
+    without_parking: ->(post) { Pipeloader.without_parking { Comment.find_by(body: "made") || Comment.create!(body: "made", post_id: post.id) } } }.each do |name, make|
+    define_method(:"test_#{name}_in_turn") do
+      found = [SERIAL, TOGETHER].product([nil, 1]).map do |map, failing|
+        restoring do
+          raised = assert_raises(IOError) do
+            map.(posts) do |post|
+              post.comments.map { |comment| comment.commenter&.name } if post.id == 1
+              raise IOError if post.id == failing
+
+              make.call(post)
+            end
+            raise IOError, "done"
+          end
+          [raised.message, Comment.where(body: "made").pluck(:post_id)]
+        end
+      end
+      assert_equal(*found.each_slice(2))
+      assert_equal [["done", [1]], ["IOError", []]], found.first(2)
+    end
+  end
+
+  GATHERING_LOCK = Mutex.new
+
+  # Whoever holds a lock may wait for nobody who wants it.
+  def test_without_parking_with_a_lock_held
+    counts = Pipeloader.gather do |gathering|
+      task = gathering.async { GATHERING_LOCK.synchronize { Post.count } }
+      own = GATHERING_LOCK.synchronize { Pipeloader.without_parking { User.count } }
+      [task.value, own, GATHERING_LOCK.synchronize { Pipeloader.disabled { Tag.count } }]
+    end
+    assert_equal [Post.count, User.count, Tag.count], counts
+  end
+
+  # What a block does in `ensure`, when an earlier one has failed, is all done.
+  def test_without_parking_in_what_ends_a_block
+    ended = []
+    assert_raises(IOError) do
+      Pipeloader.map(posts) do |post|
+        Post.find(post.id)
+        raise IOError if post.id == 1
+
+        post.comments.to_a
+      ensure
+        [Pipeloader.without_parking { User.count }, Pipeloader.disabled { Tag.count }, Comment.find_or_create_by(id: 1).id].then { |read| ended << [post.id, *read] } if post.id > 1
+      end
+    end
+    assert_operator ended.size, :>, 1
+    assert_equal [[User.count, Tag.count, 1]], ended.map { |_, *read| read }.uniq
   end
 
   def test_one_fails

@@ -13,14 +13,14 @@ class BuiltRecordsTest < PipeloaderTest
   class User < Schemas::Base
     field :name, String
     field :loud, String
-    def loud = "#{object.name}!#{context.fetch(:nothing, nil)}"
+    def loud = "#{object.name}!#{context.dig(:nothing)}"
   end
 
   class Comment < Schemas::Base
     field :id, ID
     field :body, String
     field :loud, String
-    def loud = "#{object.body}!#{context.fetch(:nothing, nil)}"
+    def loud = "#{object.body}!#{context.dig(:nothing)}"
   end
 
   class Post < Schemas::Base
@@ -34,11 +34,11 @@ class BuiltRecordsTest < PipeloaderTest
     field :asked, String
     field :presented, String
     field :renamed, String
-    def bodies = object.comments.map { |it| "#{it.body}#{context.fetch(:nothing, nil)}" }
+    def bodies = object.comments.map { |it| "#{it.body}#{context.dig(:nothing)}" }
     def built = object.comments.build(body: "draft").new_record?
     def added = object.comments.new(body: "new") && object.comments.target.size
     def presented = object.extend(Presenter).class.name
-    def renamed = (def object.title = "own") && "#{context.fetch(:nothing, nil)}"
+    def renamed = (def object.title = "own") && "#{context.dig(:nothing)}"
     def asked = object.author&.name
     def assigned = (object.author = ::User.new(name: "nobody")).name
   end

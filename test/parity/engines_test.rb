@@ -105,6 +105,26 @@ class EnginesTest < PipeloaderTest
       answering&.kill
     end
 
+    # A fiber scheduler ends its fibers itself.
+    def test_async_dataloader_whose_response_is_left
+      ended = []
+      query = Class.new(Schemas::Base) do
+        graphql_name "Query"
+        field(:a, String)
+        field(:b, String)
+        def a = Post.count.then { raise "leaves" }
+        define_method(:b) do
+          Post.count
+          Post.count
+        ensure
+          ended << Post.count
+        end
+      end
+      schema = Schemas.make(query: query, mutation: nil) { use GraphQL::Dataloader::AsyncDataloader }.last
+      assert_raises(RuntimeError) { schema.execute("{ a b }") }
+      assert_equal [12], ended
+    end
+
     # Subscribers tell one thread's events from another's by the id of its instrumenter.
     def test_async_dataloader_sends_all_events_by_one_instrumenter
       schema = Schemas.make(pipeloader: { compile: false }) { use GraphQL::Dataloader::AsyncDataloader }.last

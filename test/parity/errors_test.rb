@@ -337,6 +337,48 @@ class ErrorsTest < AnswerTest
     assert_equal ["> 1)", "> 0)"], [plain, piped].map { |error| error.sql.last(4) }
   end
 
+  # An error of a client's, of a subclass of Timeout's, leaves in its turn as any other: who was called before gets to its end.
+  def test_errors_of_clients_that_time_out
+    late = Class.new(Timeout::Error)
+    text = ["{ audit price }", "{ fails price }", "{ item { title price } }", "{ items { price audit } }", "{ price fails }"]
+    text.each do |document|
+      answers = [false, true].flat_map do |handled|
+        heard = []
+        item = Class.new(Schemas::Base) do
+          graphql_name "Item"
+          field :title, String, null: false
+          field :price, Integer
+          field :audit, Integer
+          field :fails, Integer
+          define_method(:title) { ::Post.where(id: 0).pick(:title) }
+          define_method(:price) { raise late, "too late" }
+          define_method(:audit) { ::Post.count.tap { heard << "audited" } }
+          define_method(:fails) { ::Post.count && raise(ArgumentError, "failed") }
+        end
+        query = Class.new(item) do
+          graphql_name "Query"
+          field :item, item
+          field :items, [item]
+          def item = 1
+          def items = [1, 2]
+        end
+        Schemas.make(query: query, mutation: nil) do
+          rescue_from(late) { |error| raise GraphQL::ExecutionError, error.message } if handled
+          Engine.depth_first(self)
+        end.map do |schema|
+          heard.clear
+          answer = begin
+            schema.execute(document).to_h
+          rescue late, ArgumentError => e
+            [e.class, e.message]
+          end
+          [answer, heard.dup]
+        end
+      end
+      answers.each_slice(2) { |plain, piped| assert_equal(plain, piped, document) }
+    end
+  end
+
   # What leaves `execute` in a transaction that was open before.
   class Escaping < Schemas::Query
     graphql_name "Query"

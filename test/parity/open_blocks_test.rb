@@ -55,7 +55,7 @@ class OpenBlocksTest < PipeloaderTest
     graphql_name "Scored"
     field :id, ID
     field :loud, String
-    def loud = "#{context.fetch(:nothing, nil)}#{object.score}!"
+    def loud = "#{context.dig(:nothing)}#{object.score}!"
   end
 
   class StoryType < Schemas::Base

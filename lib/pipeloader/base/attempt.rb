@@ -11,7 +11,9 @@ module Pipeloader
     KEY = :pipeloader_attempt
     # Of a fiber: true while it looks. What others do meanwhile, under a fiber scheduler, is theirs.
     LOOKING = :pipeloader_looking
-    private_constant :KEY, :LOOKING
+    # Of a thread: true if another thread has raised something there.
+    STRUCK = :pipeloader_struck
+    private_constant :KEY, :LOOKING, :STRUCK
 
     class << self
       #: () -> Attempt?
@@ -24,8 +26,15 @@ module Pipeloader
       def looking(&) = within(LOOKING, true, &)
       def looking? = Thread.current[LOOKING]
 
+      # Something is about to be raised in a +thread+.
+      def strike(thread) = (thread.thread_variable_set(STRUCK, true) unless thread.frozen?)
+      def struck? = Thread.current.thread_variable_get(STRUCK)
+
       # Yields while +attempt+ goes on.
-      def around(attempt, &) = within(KEY, attempt, &)
+      def around(attempt, &)
+        Thread.current.thread_variable_set(STRUCK, nil)
+        within(KEY, attempt, &)
+      end
 
       private
 
@@ -58,10 +67,36 @@ module Pipeloader
       @executing = true
     end
 
+    # Whether it may begin anew, as long as nothing was written.
+    attr_writer :restarts
+
+    def restarts? = @restarts && !written?
+
+    # An +error+ leaves a job.
+    def leave(error) = note(error, :left)
+
+    # It comes to code that is around the execution, and may make something of it.
+    def enclose(error) = @enclosed = error
+
+    # @return [StandardError, nil]
+    attr_reader :enclosed
+
+    # The application's handlers are asked what it is.
+    def offer(error) = note(error, :offered)
+
+    # True if it has left a field, and handlers were never asked: of it, or of what it was made of.
+    def unhandled?(error) = noted?(error, :left) && !offered?(error)
+
     def written = @written ||= !Attempt.looking?
     def written? = @written || false
 
     # @return [Boolean] whether +error+ is to leave the execution, past the application's handlers
     def let_out?(error, query) = Bugs === error && @met.call(error, query)
+
+    private
+
+    def note(error, what) = ((@errors ||= {}.compare_by_identity)[error] ||= []) << what
+    def noted?(error, what) = @errors&.fetch(error, nil)&.include?(what) || false
+    def offered?(error) = noted?(error, :offered) || (!error.cause.nil? && offered?(error.cause))
   end
 end

@@ -10,8 +10,10 @@ module Pipeloader
     CLASSES = [NameError, TypeError, ArgumentError, IndexError, RangeError, EncodingError, FrozenError, FiberError, ThreadError,
                LocalJumpError, ZeroDivisionError, NoMatchingPatternError, DoesNotFit].freeze
     CODE = ["#{File.expand_path("..", __dir__)}/", "(pipeloader: "].freeze # the second is Compiler's
-    # What Ruby's own locks and masks raise for who has called them, by a line of ours that only passes the call on.
-    PASSED_ON = %w[locks interrupt_mask].map { |name| "#{CODE.first}patches/#{name}.rb:" }.freeze
+    # Files of which a line calls other code on behalf of a resolver: Ruby's own locks, masks and commands, and a field's method.
+    # A method written in C raises by that line.
+    PASSED_ON = %w[patches/locks patches/interrupt_mask patches/strikes patches/outside patches/step_calls plan/resolver_call]
+                .map { |name| "#{CODE.first}#{name}.rb:" }.freeze
     SAID = "this is a bug in Pipeloader"
     private_constant :CLASSES, :CODE, :PASSED_ON, :SAID
 

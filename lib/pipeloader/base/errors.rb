@@ -41,6 +41,12 @@ module Pipeloader
     end
   end
 
+  # To be rescued: what Timeout raises around all that goes on here. A subclass, such as Net::ReadTimeout, is an error of the code
+  # that raises it.
+  module TimedOut # :nodoc:
+    def self.===(error) = error.instance_of?(::Timeout::Error)
+  end
+
   # A column that a projection had left out was read after its row had been deleted. Raised by the attribute's reader.
   class RowGoneError < Error; end
 end

@@ -7,10 +7,10 @@ module Pipeloader
   class Listening
     alias inspect to_s
 
-    # @param pattern [String, Regexp] of events' names
+    # @param events [Array<String>] by name
     # @yieldreturn whose events are heard by who listens: a thread, or ActiveSupport's context
-    def initialize(pattern, &whose)
-      @pattern = pattern
+    def initialize(*events, &whose)
+      @pattern = events.one? ? events.first : /\A(?:#{Regexp.union(events)})\z/
       @whose = whose
       @heard = {}.compare_by_identity # {whose => [#call]}
       @mutex = Mutex.new
@@ -25,13 +25,20 @@ module Pipeloader
     #
     # @param heard [#call] (name, began, ended, id, payload), times in seconds of the monotonic clock
     def during(heard)
-      subscribe
-      whose = @whose.call
-      outer = @heard[whose]
-      @heard[whose] = [heard, *outer]
+      finish = begin_with(heard)
       yield
     ensure
-      outer ? @heard[whose] = outer : @heard.delete(whose)
+      finish&.call
+    end
+
+    # As #during, until what is returned is called.
+    #
+    # @return [Proc]
+    def begin_with(heard)
+      subscribe
+      whose = @whose.call
+      @heard[whose] = [heard, *@heard[whose]]
+      -> { finish(whose, heard) }
     end
 
     # ActiveSupport asks before each event.
@@ -39,6 +46,13 @@ module Pipeloader
 
     def call(*event)
       @heard[@whose.call]&.each { |heard| heard.call(*event) }
+    end
+
+    private
+
+    def finish(whose, heard)
+      others = @heard.fetch(whose, []).reject { |it| it.equal?(heard) }
+      others.any? ? @heard[whose] = others : @heard.delete(whose)
     end
   end
 end

@@ -5,7 +5,7 @@ module Pipeloader
   Outcome = Struct.new(:returned, :error) do
     def self.of
       new(yield, nil)
-    rescue ::Timeout::Error
+    rescue TimedOut
       raise
     rescue StandardError => e
       new(nil, e)
@@ -14,9 +14,9 @@ module Pipeloader
     # As .of, of code of the application's.
     def self.of_block
       new(yield, nil)
+    rescue TimedOut
+      raise
     rescue StandardError, ScriptError, SystemExit, SystemStackError => e
-      raise if e.instance_of?(::Timeout::Error) # and not Net::ReadTimeout
-
       new(nil, e)
     end
 

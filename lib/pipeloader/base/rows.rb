@@ -3,15 +3,18 @@
 module Pipeloader
   # The rows of a result, as somebody's own.
   module Rows
-    # The query cache gives out once more what it keeps, so its strings are copied.
+    # The query cache gives out once more what it keeps, so that is copied.
     #
     # @param result [ActiveRecord::Result, Array] an empty Array where there is nothing to ask
     # @return [Array<Array>]
     def self.of(model, result)
       return result if result.is_a?(Array)
-      return result.rows unless model.connection_pool.query_cache_enabled
+      model.connection_pool.query_cache_enabled ? copy(result.rows) : result.rows
+    end
 
-      result.rows.map { |row| row.map { |value| value.is_a?(String) ? value.dup : value } }
+    # @return [Array<Array>] with copies of all values that can be changed in place
+    def self.copy(rows)
+      rows.map { |row| row.map { |value| value.is_a?(String) || value.is_a?(Time) ? value.dup : value } }
     end
   end
 end

@@ -198,8 +198,10 @@ module Pipeloader
       return unless (plan = at(TypeWrappers.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.of(reflection, plan.projection)
+      return if !lookup.narrows? || Link.scope_preloads_otherwise?(lookup, plan)
+
       link = Link.new(nil, nil, reflection, lookup, lookup.owners_key.index, plan, nullable: false)
-      link if lookup.narrows? && !link.leads_back?
+      link unless link.leads_back?
     end
 
     def selection(type, place, node, model) = known(type, place, node, model) || analyze(type, place, node, model)

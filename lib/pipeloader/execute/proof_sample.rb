@@ -9,7 +9,7 @@ module Pipeloader
     private_constant :NAMES, :ALLOWED
 
     # To what a thread sends.
-    LISTENING = Listening.new(/\A(?:#{Regexp.escape(Burst::EVENT)}|sql\.active_record)\z/) { Thread.current }
+    LISTENING = Listening.new(Burst::EVENT, "sql.active_record") { Thread.current }
 
     @random = Random.new # as an application may count on the sequence of its own
 
@@ -58,7 +58,7 @@ module Pipeloader
         Pipeloader.breaker.open!(difference.schema, query, difference.reason) if breaks
         tell(difference)
       end
-    rescue ::Timeout::Error
+    rescue TimedOut
       raise
     rescue StandardError, ScriptError => e
       Notice.warn("a proof has failed: #{told(e)}")
@@ -68,7 +68,7 @@ module Pipeloader
 
     def tell(difference)
       @on_difference.call(difference)
-    rescue ::Timeout::Error
+    rescue TimedOut
       raise
     rescue StandardError, ScriptError => e
       Notice.warn("`on_difference` has failed: #{told(e)}")

@@ -99,15 +99,13 @@ module Pipeloader
     end
 
     def readable?(relation)
-      relation.strict_loading_value.nil? && [*relation.preload_values, *relation.includes_values].all?(Symbol)
+      relation.strict_loading_value.nil? && [*relation.preload_values, *relation.includes_values].all?(Symbol) &&
+        !NeededPreloads.names(relation).intersect?(@otherwise ||= Link.preloaded_otherwise(@plan.links))
     end
 
     # True if the owner of what is read is selected of it again: that is the one in memory, and not what the database says.
     def known_to_its_records?(relation)
-      return false unless relation.is_a?(ActiveRecord::AssociationRelation)
-
-      inverse = PlainModel.inverse(relation.proxy_association.reflection)
-      inverse && @plan.links.any? { |link| link.name == inverse.name }
+      relation.is_a?(ActiveRecord::AssociationRelation) && Link.back(relation.proxy_association.reflection, @plan.links).any?
     end
 
     def records(records)

@@ -3,7 +3,8 @@
 module Pipeloader
   # Executes queries with Pipeloader, and so that a bug in it ends as a line in the log. Where Pipeloader raises one, and nothing
   # was written, graphql-ruby executes the queries once more by itself; from then on the Breaker keeps their operations from
-  # Pipeloader. A part of all executions is proved, see ProofSample.
+  # Pipeloader. An exception that graphql-ruby by itself might have handled is treated alike, but for the Breaker. A part of all
+  # executions is proved, see ProofSample.
   class SafeExecution
     class << self
       # Yields to execute +queries+, or others in their place.
@@ -20,8 +21,7 @@ module Pipeloader
         return plainly(schema, queries, context, &) if breaks && Pipeloader.breaker.stops?(schema, queries)
         return yield(queries, context) if Attempt.current
 
-        sample = ProofSample.chosen
-        breaks || sample ? new(schema, queries, context).execute(sample, &) : yield(queries, context)
+        new(schema, queries, context).execute(ProofSample.chosen, &)
       end
 
       # Yields as inside Pipeloader.disabled. Fields are resolved in the order that they have without it, on no fiber of ours.
@@ -44,7 +44,10 @@ module Pipeloader
 
     # @param sample [ProofSample, nil]
     def execute(sample, &)
+      @attempt.restarts = plain?(@schema) && !@given.nil?
       results = @attempt.around { yield(@queries, @context) }
+      return repeat(&) if @attempt.enclosed && !interrupted?(@attempt.enclosed) && repeatable?
+
       sample.take(DoubleCheck.new(@schema, @given, results, &), @breaks) if sample && harmless?
       results
     rescue Bugs => e
@@ -53,9 +56,26 @@ module Pipeloader
       again = repeatable?
       open_breaker(e, @schema, @queries) unless @met
       again ? repeat(&) : raise
+    rescue Enclosures::Directed
+      repeat(&)
+    rescue StandardError => e
+      raise unless answerable?(e) && repeatable?
+
+      repeat(&)
     end
 
     private
+
+    # True if graphql-ruby by itself may make an answer of what leaves: it executes a field inside of those above it, and whatever
+    # is raised there is given to handlers of theirs.
+    def answerable?(error)
+      return false if interrupted?(error) || !@attempt.unhandled?(error)
+
+      GraphQL::ExecutionError === error || !GraphQL::Execution::Errors.find_handler_for(@schema, error.class).nil?
+    end
+
+    # True if its time is over: nothing is done again.
+    def interrupted?(error) = TimedOut === error || ::Timeout::Error === error || Attempt.struck?
 
     # As the query is known in which it was raised, others of the multiplex have no part in it.
     def met(error, query)

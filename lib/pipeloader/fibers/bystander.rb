@@ -12,5 +12,6 @@ module Pipeloader
 
     def coalesces? = false
     def at_rest? = true
+    def abandoned? = false
   end
 end

@@ -10,10 +10,6 @@ module Pipeloader
   # Limits: a Task may have read before an earlier one writes. A write can't wait for its turn where its fiber mustn't park: in a
   # lock, in a fiber or a thread of the block's own.
   class Gathering
-    # Ends a Task that waits, as a serial run wouldn't have come to it: `ensure` runs.
-    class Canceled < Exception # rubocop:disable Lint/InheritException -- code that rescues its own errors has nothing to do with it
-    end
-
     # Idle turns after which those who wait for Tasks wait for one another.
     PATIENCE = 100
     CYCLE = "Tasks wait for one another, or for a lock that whoever waits for them holds"
@@ -171,8 +167,8 @@ module Pipeloader
     end
 
     # Who waits for all begins them in any case, which takes no other fiber as long as none parks; but not where they would see
-    # what its block has changed.
-    def begins?(awaited) = awaited.equal?(@waiting) && @waiting.any? && queues?
+    # what its block has changed, nor deep inside others.
+    def begins?(awaited) = awaited.equal?(@waiting) && @waiting.any? && queues? && !@fiber.deep?
 
     # Each leaves the state as it has found it, so that nobody has to look at it before the next one.
     def begin_in_a_row

@@ -39,6 +39,7 @@ module Pipeloader
       rescue StandardError => e
         # Of several that would leave the response it is the first. What ends a response from outside doesn't wait.
         fiber.await_turn_of(e)
+        Attempt.current&.leave(e)
         raise
       ensure
         @work = nil

@@ -41,7 +41,7 @@ module Pipeloader
         begin
           super(...)
         ensure
-          inner.over
+          inner.left? ? pipeloader_abandon(inner) : inner.over
         end
       end
     ensure
@@ -159,6 +159,14 @@ module Pipeloader
     end
 
     private
+
+    # An exception leaves the +run+.
+    def pipeloader_abandon(run)
+      @pending_jobs = Abandonment::Nowhere.new
+      run.over
+    ensure
+      @pending_jobs = []
+    end
 
     # @return [Job, Job::Several]
     def pipeloader_as_job(work) = Job === work || Job::Several === work ? work : pipeloader_job(work)

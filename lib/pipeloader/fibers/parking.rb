@@ -23,6 +23,7 @@ module Pipeloader
       @loader = fiber.loader
       @response = fiber.response
       @native = Fiber.current if @response.scheduled? || @run&.branch
+      @reads = [] # that it waits for, one inside the other
       begin_job
     end
 
@@ -31,6 +32,9 @@ module Pipeloader
 
     # The job has had something compiled: a file that is loaded, code that is evaluated.
     def compiled = @compiled += 1
+
+    # True if the fiber holds any.
+    def locked? = !@locks.zero?
 
     #: () -> bool
     def allowed? = @forbidden.zero? && @locks.zero? && !Undivided.handler? && !(@compiled.positive? && Undivided.unfinished?)
@@ -54,6 +58,9 @@ module Pipeloader
     # Until the job ends, all reads go at once.
     def forbid = @forbidden += 1
 
+    # It will never get what it waits for.
+    def abandon = @reads.each(&:withdraw)
+
     # True if a read needn't wait for others: nothing is gathered, and no other fiber, job, source or lazy value could ask for
     # anything before this fiber goes on.
     def alone?
@@ -67,6 +74,7 @@ module Pipeloader
     #
     # @param state [FiberState, nil] whose view of the batches it shares
     def park(read, state)
+      @reads.push(read)
       @run&.step
       level = @response.gather(read, @fiber)
       let_others_gather(read) if allowed?
@@ -80,6 +88,7 @@ module Pipeloader
     ensure
       # Interrupted: nobody waits for it any more.
       read.withdraw unless read.answered?
+      @reads.pop
     end
 
     # Returns when every job is done that a serial run would have come to before +job+: its field has failed. Also when no other

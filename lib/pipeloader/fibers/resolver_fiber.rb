@@ -7,6 +7,9 @@ module Pipeloader
   # doesn't see it, so that its reads go at once.
   class ResolverFiber
     KEY = :pipeloader_fiber
+    # How many Tasks inside one another a fiber does: its stack is an eighth of a thread's.
+    NESTED = 4
+    private_constant :NESTED
 
     class << self
       #: () -> ResolverFiber?
@@ -22,6 +25,9 @@ module Pipeloader
 
       # Runs the block, a read, for a fiber of user code's own (Enumerator#next) while +burst+ is being gathered.
       def stand_by(burst, &block) = as(Bystander.new(burst.response), &block)
+
+      # Yields where reads go at once.
+      def at_once(&block) = (fiber = Thread.current[KEY]) ? fiber.without_parking(&block) : yield
 
       # Yields where +fiber+ is the current one; nil for none.
       def as(fiber)
@@ -73,7 +79,7 @@ module Pipeloader
       @delivery = Delivery.new
       @job = @objects = nil
       @subject = @followers = @branch = @gathering = @task = nil
-      @jobs = @uncoalesced = 0
+      @jobs = @uncoalesced = @nested = 0
     end
 
     # Jobs begin and end with no block of user code open, so a difference from the start was assigned (`Current.user = …`), and
@@ -126,8 +132,13 @@ module Pipeloader
 
     # Lets the other fibers go on, under their own dynamic state. Meanwhile this one is in graphql-ruby's code: what that waits
     # for, by a Queue in AsyncDataloader, is no resolver's latch, and nobody gives way for it.
+    #
+    # Where it comes back by an exception, a fiber scheduler's or #unwind's, what it reads in `ensure` goes at once.
     def away(&block)
-      @state.away { @run.away(self) { without_parking { Host.current.keep_position(&block) } } }
+      comes_back = false
+      @state.away { @run.away(self) { without_parking { Host.current.keep_position(&block) } } }.tap { comes_back = true }
+    ensure
+      park_no_more unless comes_back
     end
 
     ## Parking
@@ -172,10 +183,15 @@ module Pipeloader
     # Yields, to do a Task. What that assigns ends with it.
     def for_task(task, &block)
       outer, @task, @gathering, @subject = [@task, @gathering, @subject], task, nil, task.subject
+      @nested += 1
       @state.keeping(task.at_rest, &block)
     ensure
+      @nested -= 1
       @task, @gathering, @subject = outer
     end
+
+    # True if it does so many Tasks inside one another that the next one needs another fiber.
+    def deep? = @nested >= NESTED
 
     # @return [HostState, nil] that it takes along when it parks
     def host_state = @state&.hosts
@@ -190,9 +206,9 @@ module Pipeloader
 
     # Returns when a Task may do what others could notice: in its turn. The block of a Gathering comes after its Tasks.
     #
-    # @raise [Gathering::Canceled]
+    # @raise [Canceled]
     def await_turn_to_act
-      @gathering&.wait
+      @gathering&.wait unless abandoned?
       return unless @task
 
       @parking.await_turn_to_act(job)
@@ -276,7 +292,24 @@ module Pipeloader
     def dry? = false
 
     # It will never be woken.
-    def abandon = @flight&.abandon
+    def abandon
+      @parking.abandon
+      @flight&.abandon
+    end
+
+    # Ends what it was in the middle of: `ensure` runs. An error of that is reported: another one is about to leave the response.
+    #
+    # @param native [::Fiber] its own
+    def unwind(native)
+      return unless native.alive?
+
+      # As all fibers find it when they come back: what equals that isn't put in place again.
+      @run.base.install(@run.base.known)
+      error = Outcome.of_block { @loader.pipeloader_raise_in(native, Canceled) }.error
+      ActiveSupport.error_reporter.report(error, handled: true, source: "pipeloader") if error
+    rescue Canceled
+      nil
+    end
 
     # True if it will never be woken.
     def abandoned? = @run.over?

@@ -20,8 +20,7 @@ module Pipeloader
         response.closing { response.closing { response.on_thread { yield(response).tap { response.over } } } }
       end
 
-      # The one that is built on this thread, if it surrounds what it sends; nil if fibers are worlds of their own
-      # (IsolatedExecutionState).
+      # The one that is built on this thread; nil if fibers are worlds of their own (IsolatedExecutionState).
       #
       #: () -> Response?
       def of_thread
@@ -29,6 +28,16 @@ module Pipeloader
 
         Thread.current.thread_variable_get(ON_THREAD)&.object
       end
+
+      # The one that the current fiber works for; in a fiber that isn't a resolver's, an Enumerator's say, as #of_thread.
+      #
+      #: () -> Response?
+      def here = (fiber = Thread.current[ResolverFiber::KEY]) ? fiber.response : of_thread
+
+      # As #of_thread, or the one around that, if it surrounds what it sends.
+      #
+      #: () -> Response?
+      def surrounding = of_thread&.surrounding
 
       # @return [Array<GraphQL::Query>] that are about to be executed
       def queries = Host.current.queries
@@ -115,6 +124,9 @@ module Pipeloader
     # True if there is something, or it isn't known.
     def settings? = !@settings.nil?
 
+    # @return [Response, nil] itself, or the one around it
+    def surrounding = surrounds? ? self : @outer&.surrounding
+
     # True if what it sends to PostgreSQL isn't just what ActiveRecord would.
     def surrounds? = settings? || !@read_transactions.nil?
 
@@ -138,8 +150,6 @@ module Pipeloader
 
     # Yields where code that runs on no fiber of ours finds it, too.
     def on_thread
-      return yield unless surrounds?
-
       outer = Thread.current.thread_variable_get(ON_THREAD)
       Thread.current.thread_variable_set(ON_THREAD, WeakReference.new(self))
       begin
@@ -211,11 +221,14 @@ module Pipeloader
     def part(adapter)
       @transactions.delete(adapter)
       adapter.lock_thread = nil if @locked.delete(adapter)
-      adapter.pipeloader_session.abandon(self)
+      adapter.pipeloader_session.abandon(self) if PostgreSQL.adapter?(adapter.class)
     end
 
     # Somebody may have written: what has been read ahead is what was there before.
-    def outdate = @read_ahead&.outdate
+    def outdate
+      @read_ahead&.outdate
+      @outer&.outdate
+    end
 
     # True if the records of an +association+ were read ahead, and nobody is loading it: nobody has to wait.
     def ahead_of?(association) = !@read_ahead.nil? && @read_ahead.waiting?(association)
@@ -237,6 +250,15 @@ module Pipeloader
     def holding(pool, fiber, &block)
       lease_of(pool).during(fiber, self, &block)
     end
+
+    # Yields while +fiber+ uses an +adapter+. If ActiveRecord has leased it, it stays leased meanwhile.
+    def holding_own(adapter, fiber, &)
+      pool = adapter.pool
+      ActiveRecord::ConnectionAdapters::ConnectionPool === pool ? lease_of(pool).during_use(adapter, fiber, self, &) : yield
+    end
+
+    # @return [Boolean] as ConnectionLease's
+    def leave_to_others(pool, *given) = @leases[pool]&.leave_to_others(*given) || false
 
     def others_hold?(fiber) = @leases.each_value.any? { |lease| lease.others_inside?(fiber) }
 

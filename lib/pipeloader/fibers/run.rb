@@ -30,7 +30,7 @@ module Pipeloader
       @steps = 0
       @patience = PATIENCE
       @turns = Turns.new { |running| unfinished(running) }
-      @away = {}.compare_by_identity # fibers that have let others go on
+      @away = {}.compare_by_identity # {ResolverFiber that lets others go on => its Fiber}
       @reserved = {}.compare_by_identity # who has jobs that may never be begun
       @batches = {}.compare_by_identity # {Snapshot => {Lookup => Batch}}: they are being gathered
       @awaited = {}.compare_by_identity # [Batch]s that fibers wait for
@@ -38,14 +38,19 @@ module Pipeloader
       @deferred = {}.compare_by_identity # AssociationRequests that are being gathered
     end
 
-    # It has ended, if by an exception then with fibers that nobody will wake. What was assigned is seen by the code behind it.
+    # It has ended. What was assigned is seen by the code behind it.
     def over
       @over = true
-      @away.each_key(&:abandon)
       @planned.values.each(&:withdraw_all)
-      @base.rest_at(@assignments.all) if @assignments
-      @base.install
+      left = left?
+      Abandonment.of(@away.to_a) { [@batches, @deferred].each(&:clear) } if left
+    ensure
+      rest = @assignments ? @assignments.all : (@base.known if left)
+      rest ? @base.rest_at(rest) : @base.install
     end
+
+    # True if fibers wait that nobody will wake: it ends by an exception.
+    def left? = @away.any?
 
     # The state that the job starts from which +fiber+ is about to begin.
     #
@@ -62,6 +67,8 @@ module Pipeloader
     #
     # @return [Snapshot] how things are after it, as they are from now on between two fibers
     def assign(job, earlier, now)
+      return @base.known if @over # a serial run hasn't come to it
+
       @assignments ||= Assignments.new(@base)
       @assignments.add(job, earlier, now).tap { |after| @base.rest_at(after) }
     end
@@ -84,7 +91,7 @@ module Pipeloader
     # Yields while +fiber+ lets others go on.
     def away(fiber)
       outer = @away[fiber]
-      @away[fiber] = true
+      @away[fiber] ||= Fiber.current
       @multiplex&.count(1) unless outer
       yield
     ensure
@@ -166,7 +173,7 @@ module Pipeloader
     #
     #: (StandardError, ResolverFiber) -> void
     def await_turn_of(error, fiber)
-      return if error.is_a?(::Timeout::Error)
+      return if TimedOut === error
 
       fiber.await_turn
       cause = @response.aborted_by

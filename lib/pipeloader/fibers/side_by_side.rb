@@ -46,9 +46,9 @@ module Pipeloader
 
     def work(index)
       @results[index] = @work.call(@values[index])
+    rescue TimedOut
+      raise
     rescue StandardError => e
-      raise if e.instance_of?(::Timeout::Error) # and not Net::ReadTimeout
-
       @errors << [index, e]
     end
   end

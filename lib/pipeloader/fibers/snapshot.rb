@@ -14,7 +14,8 @@ module Pipeloader
       # The object, as it was.
       def restore
         case object
-        when Array, Set, Hash then object.replace(restored { |container| container.restore })
+        when Array, Set then object.replace(content)
+        when Hash then refill(restored { |container| container.restore })
         else restored { |container| container.restore }.each { |name, value| object.instance_variable_set(name, value) }
         end
         object
@@ -23,7 +24,8 @@ module Pipeloader
       # Another that is as it was.
       def thaw
         case object
-        when Array, Set, Hash then restored { |container| container.thaw }
+        when Array, Set then content.dup
+        when Hash then object.dup.clear.update(restored { |container| container.thaw })
         else
           object.dup.tap do |twin|
             restored { |container| container.thaw }.each { |name, value| twin.instance_variable_set(name, value) }
@@ -33,9 +35,10 @@ module Pipeloader
 
       private
 
-      def restored
-        return content.dup unless content.is_a?(Hash)
+      # Keeps its default. While somebody iterates over a Hash, no key can be added to it, but all can be set.
+      def refill(pairs) = object.keep_if { |key, _| pairs.key?(key) }.update(pairs)
 
+      def restored
         content.transform_values { |value| value.is_a?(Container) ? yield(value) : value }
       end
     end
@@ -179,6 +182,8 @@ module Pipeloader
     def kind(value) = Snapshot.kind(value)
 
     def keep(value)
+      return value if value.frozen?
+
       case kind(value)
       when :array, :set then Container.new(value, value.dup)
       when :hash
@@ -216,7 +221,7 @@ module Pipeloader
 
         matched += 1
       end
-      matched == others.size || others.all? { |key, was| !pairs[key].nil? || blank?(was) }
+      matched == others.size || others.all? { |key, was| !pairs.fetch(key, nil).nil? || blank?(was) }
     end
 
     def same_variables?(object, others)

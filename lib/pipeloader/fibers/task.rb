@@ -39,7 +39,7 @@ module Pipeloader
 
       @native, @fiber = ::Fiber.current, ResolverFiber.current
       @outcome = @fiber ? @fiber.for_task(self) { outcome } : DynamicState.keeping { Outcome.of_block(&@work) }
-    rescue Gathering::Canceled
+    rescue Canceled
       raise unless @canceled || over? # it is that of a Task around, on whose fiber this one is done
     ensure
       @native = @fiber = nil
@@ -51,8 +51,7 @@ module Pipeloader
       return unless @native&.alive?
 
       @canceled = true
-      @fiber.park_no_more
-      @fiber.loader.pipeloader_raise_in(@native, Gathering::Canceled)
+      @fiber.loader.pipeloader_raise_in(@native, Canceled)
     end
 
     # True if nobody wants to know any more.
@@ -60,12 +59,12 @@ module Pipeloader
 
     # What it does then in `ensure` may read.
     #
-    # @raise [Gathering::Canceled] then
+    # @raise [Canceled] then
     def go_on
       return unless over?
 
       @fiber&.park_no_more
-      raise Gathering::Canceled
+      raise Canceled
     end
 
     private

@@ -9,7 +9,7 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's.
     module GraphQLBatch
       def resolve
-        Pipeloader.without_parking { super }
+        ResolverFiber.at_once { super }
       end
     end
   end

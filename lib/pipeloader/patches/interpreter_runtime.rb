@@ -11,6 +11,15 @@ module Pipeloader
       HALT = GraphQL::Execution::Interpreter::Runtime::HALT
       private_constant :HALT
 
+      # What is around the execution, without a dataloader, is around all fields.
+      def run_eager
+        fiber = ResolverFiber.current
+        return super if fiber.nil? || !fiber.loader.pipeloader_depth_first?
+        raise Enclosures::Directed if fiber.job&.parent.nil? && Attempt.current&.restarts? && Enclosures.directed?(@query)
+
+        Enclosures.traced?(@query) ? fiber.loader.pipeloader_enclosed { super } : super
+      end
+
       # A field below what has become null isn't begun, and so raises nothing. Here it may have been begun before.
       def evaluate_selection(_result_name, _nodes, result)
         super
@@ -67,7 +76,7 @@ module Pipeloader
       private
 
       def pipeloader_raise(error, result)
-        raise error if error.is_a?(::Timeout::Error) || (fiber = ResolverFiber.current).nil?
+        raise error if TimedOut === error || (fiber = ResolverFiber.current).nil?
 
         fiber.await_turn
         raise error if !result.graphql_dead || @pipeloader_killers&.[](result).equal?(fiber.job)

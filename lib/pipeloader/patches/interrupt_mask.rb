@@ -15,7 +15,7 @@ module Pipeloader
       end
 
       def handle_interrupt(*, &block)
-        Pipeloader.without_parking { super }
+        ResolverFiber.at_once { super }
       end
     end
   end

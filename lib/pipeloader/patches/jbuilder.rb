@@ -44,7 +44,7 @@ module Pipeloader
 
           values = collection.map { |value| value }
           hosts = [*Collections.hosts(@context), [self, Collections::JBUILDER]]
-          values.size > 1 ? super(Together.new(hosts, values, block)) : super
+          super(values.size > 1 ? Together.new(hosts, values, block) : values)
         end
       end
     end

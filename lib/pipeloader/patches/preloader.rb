@@ -13,7 +13,7 @@ module Pipeloader
     # With a scope it reads at once, and takes the open level along.
     module Preloader
       def call
-        return Pipeloader.without_parking { super() } if scope
+        return ResolverFiber.at_once { super() } if scope
 
         fiber = ResolverFiber.current
         fiber&.parks? ? Flight.new(fiber).carry_all(pipeloader_associations) { super() } : super

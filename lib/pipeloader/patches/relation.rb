@@ -20,7 +20,8 @@ module Pipeloader
       # @return [ActiveRecord::Result, Array] an empty Array where there is nothing to ask
       def pipeloader_result = exec_main_query
 
-      # Reads, and writes what it hasn't found: a sibling that came in between would find nothing, and write it, too.
+      # Reads, and writes what it hasn't found: a sibling that came in between would find nothing, and write it, too. Blocks of
+      # Pipeloader.map do so in their order.
       def find_or_create_by(...) = Pipeloader.without_parking { super }
       def find_or_create_by!(...) = Pipeloader.without_parking { super }
       def first_or_create(...) = Pipeloader.without_parking { super }

@@ -12,7 +12,8 @@ module Pipeloader
       def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object,
                          arguments, result_name, selection_result, was_scoped, runtime_state)
         if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
-          ResolverFiber.current&.settle
+          fiber = ResolverFiber.current
+          fiber.settle if fiber && !pipeloader_around?(ast_node)
           if pipeloader_plans
             places = @pipeloader_object_lists.places
             unless (maker = places.known_maker(value, field, ast_node, next_selections, arguments))
@@ -54,6 +55,14 @@ module Pipeloader
       def pipeloader_calls(_result, _key) = nil
 
       private
+
+      # True if a directive is around what the +node+ selects; looked up once for each node.
+      def pipeloader_around?(node)
+        return false if node.directives.empty?
+
+        known = @pipeloader_around ||= {}.compare_by_identity
+        known.fetch(node) { known[node] = Enclosures.around?(node, schema) }
+      end
 
       def pipeloader_partial(result)
         object = result.graphql_application_value

@@ -13,7 +13,7 @@ module Pipeloader
                    commit_db_transaction cache_sql prepare_statement
                    execute exec_query exec_update query raw_connection schema_search_path= expire].freeze
       POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache
-                num_waiting_in_queue stat].freeze
+                num_waiting_in_queue stat discarded?].freeze
 
       # Stands for the fiber, for its response, and for a read that its burst has brought: a result without columns.
       class Probe

@@ -43,11 +43,11 @@ module Pipeloader
         begin
           loader.pipeloader_do_collected if pipeloader_looks_inside?
           super
-        rescue StandardError => e
-          unless e.is_a?(::Timeout::Error)
-            loader.pipeloader_do_collected
-            ResolverFiber.current.await_turn
-          end
+        rescue TimedOut
+          raise
+        rescue StandardError
+          loader.pipeloader_do_collected
+          ResolverFiber.current.await_turn
           raise
         end
       end

@@ -10,6 +10,8 @@ module Pipeloader
     # Falls through when:: there is one object, the resolver is called once for all of them, or none is (`hash_key:`, `dig:`); for
     #   lists, directives of the application's are to see them first.
     module StepResolvers
+      include StepCalls
+
       def build_results
         fiber = ResolverFiber.current
         if fiber && @post_processors.nil?
@@ -35,9 +37,9 @@ module Pipeloader
       Synced = Struct.new(:unsynced, :value, :error) do
         def self.of(unsynced)
           new(unsynced, yield)
+        rescue TimedOut
+          raise
         rescue StandardError => e
-          raise if e.instance_of?(::Timeout::Error)
-
           new(unsynced, nil, e)
         end
 
@@ -66,7 +68,7 @@ module Pipeloader
         pipeloader_load_ahead(unloaded.map { |index| @field_results[index] })
         fiber.side_by_side(unloaded) do |index|
           @field_results[index] = ReturnedValue.loaded(@field_results[index].load)
-        rescue ::Timeout::Error
+        rescue TimedOut
           raise
         rescue StandardError => e
           @field_results[index] = ReturnedValue::Unloaded.new(e)
@@ -115,29 +117,11 @@ module Pipeloader
         results
       end
 
-      # As graphql-ruby does, without an array for each object.
-      def pipeloader_send(object, arguments)
-        pipeloader_call(object, arguments)
-      rescue StandardError => e
-        begin
-          @selections_step.query.handle_or_reraise(e, object: object, field: @field_definition, arguments: arguments)
-        rescue GraphQL::ExecutionError => e
-          e
-        end
-      end
-
       # All fields share one for each of the selection's own objects.
       def pipeloader_graphql_objects(objects, context)
         return @selections_step.graphql_objects if objects.equal?(@selections_step.objects)
 
         objects.map { |object| @parent_type.scoped_new(object, context) }
-      end
-
-      def pipeloader_call(object, arguments)
-        ResolverFiber.current.subject = object
-        object.public_send(@field_definition.execution_mode_key, **arguments)
-      rescue GraphQL::ExecutionError => e
-        e
       end
     end
   end

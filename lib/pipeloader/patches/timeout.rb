@@ -12,7 +12,6 @@ module Pipeloader
     # Falls through when:: the current fiber is not a resolver's.
     module Timeout
       def timeout(seconds, error = nil, message = nil, &block)
-        ResolverFiber.current&.await_turn_to_act
         Pipeloader.without_parking { super }
       ensure
         # Net::HTTP, for one, connects inside: what it has called may have written.

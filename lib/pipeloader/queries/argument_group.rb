@@ -19,11 +19,11 @@ module Pipeloader
 
         begin
           result = yield
-        rescue StandardError => e
-          unless e.is_a?(::Timeout::Error)
-            group.await_turn(index)
-            ResolverFiber.current.await_turn
-          end
+        rescue TimedOut
+          raise
+        rescue StandardError
+          group.await_turn(index)
+          ResolverFiber.current.await_turn
           raise
         end
         group.await_turn(index)

@@ -45,8 +45,12 @@ module Pipeloader
     # True if one of the queries is of an operation that is executed without Pipeloader.
     #
     # @param queries [Array<Hash, GraphQL::Query>] as GraphQL::Schema.multiplex takes them
-    def stops?(schema, queries)
-      !@opened.empty? && queries.any? { |query| @opened[key(schema, QueryDocument.whole(query))]&.plain }
+    def stops?(schema, queries) = queries.any? { |query| !stopping(schema, query).nil? }
+
+    # @return [Opened, nil] why a +query+ is executed without Pipeloader; nil if it isn't
+    def stopping(schema, query)
+      opened = @opened[key(schema, QueryDocument.whole(query))] unless @opened.empty?
+      opened if opened&.plain
     end
 
     # From now on its operation is executed without Pipeloader. What it is already, isn't said again.

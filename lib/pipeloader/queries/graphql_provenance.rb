@@ -11,6 +11,11 @@ module Pipeloader
     #: (Method | UnboundMethod) -> bool
     def graphql_alone?(method) = alone?(method) { |it| graphql?(it) }
 
+    # True if it is the method of +host+, a module of graphql-ruby's, and not one by which somebody has replaced it there.
+    #
+    #: (Method | UnboundMethod, Module) -> bool
+    def of_host?(method, host) = method.owner.equal?(host) && graphql?(method)
+
     # True if +type+ has its method +name+ from +host+, a module of graphql-ruby's, and as it is there.
     #
     #: (Class, Symbol, Module) -> bool

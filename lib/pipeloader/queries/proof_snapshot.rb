@@ -35,7 +35,7 @@ module Pipeloader
       private
 
       def possible?
-        Response.of_thread.nil? && pools.all? { |pool| pool.active_connection?.open_transactions.zero? }
+        Response.surrounding.nil? && pools.all? { |pool| pool.active_connection?.open_transactions.zero? }
       end
     end
 

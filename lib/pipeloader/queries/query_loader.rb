@@ -18,7 +18,14 @@ module Pipeloader
 
       def self.empty? = true
     end
-    private_constant :TAKES_OBJECTS, :WORK, :MULTIPLEX, :AtOnce
+
+    # Lazy values that wait until the block of #pipeloader_enclosed is over: it looks empty to whoever would begin them.
+    class Later < Hash
+      def empty? = true
+      def any? = false
+      def dup = Hash.new { |values, depth| values[depth] = [] } # a mutation's field begins its own
+    end
+    private_constant :TAKES_OBJECTS, :WORK, :MULTIPLEX, :AtOnce, :Later
 
     Loader.unshared.push(ArgumentGroup::KEY, WORK)
 
@@ -104,6 +111,21 @@ module Pipeloader
       yield
     ensure
       Thread.current[WORK] = outer
+    end
+
+    # Returns when all has been done that the block queues, but for lazy values.
+    def pipeloader_enclosed(&block)
+      queue, lazies, result = @pending_jobs, @lazies_at_depth, nil
+      @pending_jobs, @lazies_at_depth = [], Later.new { |values, depth| values[depth] = [] }
+      append_job { result = block.call }
+      run
+      result
+    rescue StandardError => e
+      Attempt.current&.enclose(e)
+      raise
+    ensure
+      later, @pending_jobs, @lazies_at_depth = @lazies_at_depth, queue, lazies
+      later.each { |depth, values| lazies[depth].concat(values) } if lazies
     end
 
     # AsyncDataloader doesn't queue this block by `append_job`. An argument's parts are isolated from nothing.

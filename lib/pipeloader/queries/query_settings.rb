@@ -46,7 +46,7 @@ module Pipeloader
 
       def ask(callable, query)
         Settings.from(callable.call(query.context))
-      rescue ::Timeout::Error
+      rescue TimedOut
         raise
       rescue GraphQL::ExecutionError => e
         e
