@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "open3"
 require_relative "../support/plans"
 
 # Programs that notice a read that happens too early, in another order, or once too often. Both schemas execute each document
@@ -342,6 +343,43 @@ class ForecastHazardsTest < PlanTest
     restore
   end
 
+  # Whoever has waited for a lock, and reads under it, sees what was written by another thread that had it.
+  def test_a_lock
+    asked = over = nil
+    @elsewhere = TestDatabase.connect
+    writer = Thread.new do
+      until over
+        asked &&= elsewhere(asked) && nil
+        Thread.pass
+      end
+    end
+    monitor, mutex = Monitor.new, Mutex.new
+    [->(&block) { mutex.synchronize(&block) }, ->(&block) { monitor.synchronize(&block) },
+     lambda { |&block|
+       mutex.lock
+       begin
+         block.call
+       ensure
+         mutex.unlock
+       end
+     }].each do |hold|
+      ask = lambda do |post, _|
+        hold.call do
+          asked = post
+          Thread.pass while asked
+          post.comments.map(&:body)
+        end
+      end
+      schemas = schemas({ posts: [[POST], -> { Post.order(:id).limit(3) }] })
+      assert_steady("{ posts { first } }", schemas, context: { first: ask }, before: -> { restore }, ahead: nil)
+    end
+  ensure
+    over = true
+    writer&.join
+    @elsewhere.close
+    restore
+  end
+
   def test_an_advisory_lock
     assert_seen_from_elsewhere do |post|
       Post.connection.select_value("SELECT pg_advisory_lock(77)::text")
@@ -355,6 +393,27 @@ class ForecastHazardsTest < PlanTest
       elsewhere(post)
       post.comments.reload.map(&:body)
     end
+  end
+
+  # In an Enumerator.
+  def test_an_enumerators_fiber_that_asks_somebody_else
+    assert_seen_from_elsewhere do |post|
+      Enumerator.new { |all| all << elsewhere(post) }.next
+      post.comments.map(&:body)
+    end
+  end
+
+  # An initializer's is older than ActiveRecord's.
+  def test_a_connection_from_before_the_adapter
+    code = <<~RUBY
+      require "pg"
+      require "pipeloader"
+      abort "the adapter is there" if defined?(ActiveRecord::ConnectionAdapters::PostgreSQLAdapter)
+      print PG.connect(**Marshal.load([ARGV.first].pack("H*"))).method(:exec).owner.equal?(PG::Connection)
+    RUBY
+    address = Marshal.dump(TestDatabase.connect.then { |it| it.conninfo_hash.compact.tap { it.close } }).unpack1("H*")
+    said, status = Open3.capture2e(RbConfig.ruby, "-Ilib", "-e", code, address)
+    assert_equal ["false", true], [said, status.success?]
   end
 
   # The server writes when it is called by a client whose connection was open before.
@@ -443,8 +502,20 @@ class ForecastHazardsTest < PlanTest
     end
   end
 
+  # Also where the response has given its connection back meanwhile.
   def test_an_enumerators_fiber
-    assert_seen { |post| Enumerator.new { |all| all << Comment.where(post_id: post.id).update_all("body = body || '!'") }.next }
+    [-> {}, -> { ActiveRecord::Base.connection_handler.clear_active_connections! }].each do |before|
+      before.call
+      assert_seen { |post| Enumerator.new { |all| all << touch(post) }.next }
+    end
+  end
+
+  def touch(post) = Comment.where(post_id: post.id).update_all("body = body || '!'")
+
+  # A response of its own, within the other's.
+  def test_what_an_enumerators_fiber_executes
+    inner = schemas({ touch: [Integer, ->(context) { touch(context[:post]) }] }).last
+    assert_seen { |post| Enumerator.new { |all| all << inner.execute("{ touch }", context: { post: post })["data"]["touch"] }.next }
   end
 
   # -- what models and keys do ---------------------------------------------------------------------------------------------

@@ -109,6 +109,87 @@ class QuestionsTest < PlanTest
     assert_operator counts.last.size, :<=, 4
   end
 
+  class Viewed < ActiveRecord::Base
+    self.table_name = "posts"
+    thread_mattr_accessor :viewer
+    attribute :viewer_id, :integer, default: -> { viewer&.id }
+    belongs_to :viewer_user, class_name: "User", foreign_key: :viewer_id, optional: true
+  end
+
+  # What an attribute without a column is by default is worked out when its first reader asks, and kept.
+  {
+    as_a_parameter: ->(post) { ::Comment.where(post_id: post.id, commenter_id: post.viewer_id).count },
+    as_a_key: ->(post) { [post.viewer_user&.name] },
+    beside_a_parameter: ->(post) { [::Comment.where(post_id: post.id).count, post.attributes["viewer_id"]] }
+  }.each do |name, read|
+    define_method(:"test_a_default_#{name}") do
+      Viewed.viewer = nil
+      its = type("Viewed") { field(:asked, String) }
+      its.define_method(:asked) do
+        outer, Viewed.viewer = Viewed.viewer, context[:user]
+        read.call(object).inspect
+      ensure
+        Viewed.viewer = outer
+      end
+      plain, piped = make(query: type("Query") { field(:posts, [its]) }.tap { |it| it.define_method(:posts) { Viewed.order(:id) } },
+                          pipeloader: { forecast: true }).map do |schema|
+        Array.new(5) { |n| outcome { schema.execute("{ posts { asked } }", context: { user: ::User.find([1, 1, 1, 2, 2][n]) }).to_h } }
+      end
+      assert_equal text_of(plain), text_of(piped)
+    end
+  end
+
+  # One of a resolver's own that fails, where nobody asks for it.
+  def test_a_default_that_nobody_asks_for
+    model = Class.new(ActiveRecord::Base) do
+      self.table_name = "posts"
+      def self.name = "Undecided"
+      attribute :viewer_id, :integer, default: -> { raise "nobody has asked" }
+    end
+    its = type("Undecided") { field(:asked, Integer) }
+    its.define_method(:asked) { ::Comment.where(post_id: object.id).count + 0 }
+    query = type("Query") { field(:posts, [its]) }
+    query.define_method(:posts) { model.order(:id) }
+    plain, piped = nil
+    seen = forecasts do
+      plain, piped = make(query: query, pipeloader: { forecast: true }).map do |schema|
+        Array.new(5) { outcome { schema.execute("{ posts { asked } }").to_h } }
+      end
+    end
+    assert_equal text_of(plain), text_of(piped)
+    refute_empty seen, "what is asked for by a column is read ahead"
+  end
+
+  # Between its being read ahead and its being asked for.
+  def test_a_text_that_is_changed_in_place
+    article, question = Article.find(2), Pipeloader::Question.new
+    observe(question, article, article.title.dup)
+    params = question.params(article, {})
+    assert_equal ["post 2"], params
+    article.title << "!"
+    assert_equal ["post 2"], params
+  end
+
+  # A thread that has seen otherwise while another one reads.
+  def test_sources_that_hold_no_more
+    articles, question = Article.find(2, 3), Pipeloader::Question.new
+    observe(question, articles.first, 2)
+    assert_predicate question, :counts?
+    observe(question, articles, [17, 18])
+    refute_predicate question, :counts?
+    assert_equal [2], question.params(articles.first, {})
+  end
+
+  # As if a resolver had asked it for each of +articles+, by a parameter each.
+  def observe(question, articles, params)
+    articles, params = Array(articles), Array(params)
+    asked = articles.zip(params).to_h do |article, param|
+      ask = Pipeloader::Question::Ask.new("SELECT $1", nil, [param], [false], true, Article.connection_pool, [], nil)
+      [article, { question => ask }]
+    end
+    question.observe(asked.compare_by_identity, articles)
+  end
+
   # It was always the same so far.
   def test_a_value_that_was_constant_changes
     seen = forecasts { asking(times: 9) { |article, execution| ::Comment.where(post_id: article.id, score: execution < 4 ? 1..9 : 2..5).count } }

@@ -164,9 +164,16 @@ class ReadAheadTest < PlanTest
     assert_equal [[1, 3]] * 2, bursts(DEEP.sub("articles", "article"), 4, schemas(pipeloader: ONE)).last(2)
   end
 
-  # A server that is near is asked level by level.
+  # A server that is near is asked level by level, one that is far by whichever way takes less time.
   def test_by_its_distance
+    distance = Pipeloader::Learned.of(ActiveRecord::Base.connection_pool).distance
+    milliseconds = 0.1
+    distance.define_singleton_method(:to_f) { milliseconds }
     assert_equal [1, 2, 1], bursts(DEEP, 4, schemas(pipeloader: { trips: :auto })).last
+    milliseconds = 50.0
+    assert_equal [1, 3], bursts(DEEP, 4, schemas(pipeloader: { trips: :auto })).last
+  ensure
+    distance.singleton_class.remove_method(:to_f)
   end
 
   class Remark < ActiveRecord::Base

@@ -55,7 +55,7 @@ module Pipeloader
     # True if +record+ could ask for the association: it has it, and a key to find others by.
     def concerns?(record)
       record.class._reflect_on_association(@reflection.name).equal?(@reflection) &&
-        @keys.none? { |name| RecordAttributes.of(record)[name].value.nil? }
+        @keys.none? { |name| RecordAttributes.value(record, name).nil? }
     end
 
     # The records that an association brings go on to the place of another +forecast+, if any.

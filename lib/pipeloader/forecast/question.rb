@@ -25,7 +25,7 @@ module Pipeloader
       def of(_record, _answers) = value
     end
     Attribute = Struct.new(:name) do
-      def of(record, _answers) = RecordAttributes.of(record)[name].value
+      def of(record, _answers) = RecordAttributes.value(record, name)
     end
     Cell = Struct.new(:question, :row, :column) do
       def of(_record, answers) = answers[question]&.dig(row, column)
@@ -55,16 +55,18 @@ module Pipeloader
       with, without = records.partition { |record| asked[record]&.key?(self) }
       return learn(false) if with.empty?
 
-      @ask = asked[with.first][self].dup.tap { |ask| ask.rows = nil }
-      @asker = @ask.asker
-      narrow(with.first(SAMPLE).map { |record| candidates(record, asked[record]) })
-      learn(@sources.all? && without.all? { |record| unable?(record, asked[record]) })
+      ask = asked[with.first][self]
+      sources = narrow(with.first(SAMPLE).map { |record| candidates(record, asked[record]) }, ask.limits)
+      return learn(false) unless sources.all? # other threads may be asking by those that were known
+
+      @ask, @asker, @sources = ask.dup.tap { |it| it.rows = nil }, ask.asker, sources
+      learn(without.all? { |record| unable?(record, asked[record]) })
     end
 
     # @param answers [Hash{Question => Array<Array>}] that are there, of this record
     # @return [Array, nil] the parameters; nil where they aren't known (as yet)
     def params(record, answers)
-      params = @sources.map { |source| source.of(record, answers) }
+      params = @sources.map { |source| source.of(record, answers).dup } # the record's own may be changed in place
       params if params.each_with_index.all? { |param, index| param.instance_of?(@ask.params[index].class) }
     end
 
@@ -87,8 +89,7 @@ module Pipeloader
     end
 
     def attributes(record, value)
-      all = RecordAttributes.of(record)
-      names = all.keys.select { |name| AssociationRead.constant_type?(all[name]) && all[name].value.eql?(value) }
+      names = RecordAttributes.names(record).select { |name| RecordAttributes.value(record, name).eql?(value) }
       names.partition { |name| KEY.match?(name) }.flatten(1).map { |name| Attribute.new(name) }
     end
 
@@ -101,11 +102,13 @@ module Pipeloader
     end
 
     # What holds for all of them, and has held before.
-    def narrow(found)
+    #
+    # @return [Array<#of, nil>] for each parameter
+    def narrow(found, limits)
       now = found.transpose.map { |all| all.inject(:&) }
       known = @candidates&.zip(now)&.map { |before, all| before & all }
       @candidates = known.nil? || known.any?(&:empty?) ? now : known
-      @sources = @candidates.each_with_index.map { |all, index| @ask.limits[index] ? all.last : all.first }
+      @candidates.each_with_index.map { |all, index| limits[index] ? all.last : all.first }
     end
 
     # True if a +record+ lacks what it would ask by.

@@ -236,6 +236,7 @@ module Pipeloader
       association.pipeloader_adopt(reader.records, ahead.dynamic?)
     end
 
-    def hands_over?(fiber) = fiber.coalesces? && !fiber.response.in_new_transaction?
+    # Whoever holds a lock wants to see what others have written under it.
+    def hands_over?(fiber) = fiber.coalesces? && !fiber.parking.locked? && !fiber.response.in_new_transaction?
   end
 end
