@@ -68,6 +68,8 @@ module Pipeloader
       end
 
       def after_teardown # fails the test if an operation took more than its budget
+        return unless @pipeloader_ledger # an error in before_setup
+
         @pipeloader_ledger.stop
         complaints = Budgets.settle(@pipeloader_ledger)
         flunk complaints.join("\n\n") if complaints.any?

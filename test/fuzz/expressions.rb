@@ -19,9 +19,10 @@ module Fuzz
       when 4 then "#{boolean(m, on, depth - 1)} ? #{string(m, on, depth - 1)} : #{literal_string}"
       when 5 then "[#{own}, #{string(m, on, depth - 1)}].compact.join(#{pick([" ", "-"]).inspect})"
       when 6, 7, 8 then one ? "#{one.first}&.then { |it| #{string(one.last, "it", 0)} }" : own
-      when 9, 10 then one ? "#{one.first}&.#{leaf(one.last)}.to_s" : own
+      when 9 then one ? "#{one.first}&.#{leaf(one.last)}.to_s" : own
+      when 10 then either(m, on) || own
       when 11 then "(#{own} || #{literal_string})"
-      when 12 then "\"\#{context[:viewer]}:\#{#{own}}\""
+      when 12 then "\"\#{#{on == "object" && chance(0.4) ? pick(["context.fetch(:viewer)", "context.fetch(:nobody, 7)", "context.key?(:viewer)"]) : "context[:viewer]"}}:\#{#{own}}\""
       when 13, 14 then many(m, on) { |text, target| "#{text}.map(&:#{leaf(target)}).join(\",\")" } || own
       when 15 then many(m, on) { |text, target| "#{text}.map { |it| #{string(target, "it", depth - 1)} }.join(\"|\")" } || own
       when 16 then relation(m, on) { |text, target| "#{text}.pluck(:#{plain_column(target)}).join(\",\")" } || own
@@ -66,6 +67,12 @@ module Fuzz
         one ? "#{one.first}.#{pick(%w[present? nil? blank?])}" : own
       else many(m, on) { |text, _| "#{text}.#{pick(%w[any? empty? none? many?])}" } || own
       end
+    end
+
+    # @return [String, nil] what one of two records says, whichever is there
+    def either(m, on)
+      first, second = m.associations.reject { |it| it.many || it.target.nil? }.then { |all| sample(all, 2) }
+      first && "(#{on}.#{first.name} || #{on}.#{(second || first).name})#{pick(%w[. &.])}#{leaf(first.target)}.to_s"
     end
 
     # @return [Array(Array(String, Model))] text for a record or nil; empty where there is none

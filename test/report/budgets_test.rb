@@ -20,6 +20,13 @@ class BudgetsTest < UnitTest
     def failing = flunk("for a reason of its own")
   end
 
+  class Broken < Minitest::Test
+    include(Module.new { def before_setup = raise(IOError, "before the setup") })
+    include Pipeloader::Assertions::Budgeted
+    def self.runnable_methods = []
+    def usual = flunk
+  end
+
   def setup
     @folder = Dir.mktmpdir
     Pipeloader::Budgets.path = "#{@folder}/budgets.yml"
@@ -35,6 +42,11 @@ class BudgetsTest < UnitTest
   def run_test(name) = Tests.new(name).run
   def write(name) = writing { assert_predicate run_test(name), :passed? }
   def file = YAML.safe_load_file(Pipeloader::Budgets.path)
+
+  # An error before the setup is the test's only one.
+  def test_what_fails_before_it_begins
+    assert_equal ["IOError: before the setup"], Broken.new(:usual).run.failures.map { |it| it.message.lines.first.chomp }
+  end
 
   def writing
     ENV["PIPELOADER_BUDGETS"] = "write"

@@ -55,6 +55,41 @@ class ExplanationTest < PipeloaderTest
     refute_match(/54321/, told.to_s)
   end
 
+  class Titled < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :comments, foreign_key: :post_id
+    def heading = @heading ||= title.strip
+  end
+
+  # What keeps a field from being compiled, is told where a calculation beside it doesn't.
+  def test_the_obstacle_beside_a_calculation
+    post = Class.new(Schemas::Base) do
+      graphql_name "Labeled"
+      field :label, String
+      def label = "#{object.comments.count} #{object.heading}"
+    end
+    query = Class.new(Schemas::Base) do
+      graphql_name "Query"
+      field :posts, [post]
+      def posts = Titled.order(:id)
+    end
+    schema = Schemas.make(query: query, pipeloader: { compile: true }).last
+    told = Pipeloader.explain(schema, "{ posts { label } }").to_h[:fields].first[:fields].first
+    assert_match(/\A`heading` keeps @heading/, told[:obstacle])
+    assert_equal told.slice(:obstacle, :location), Pipeloader.explain_schema(schema, models: { post => Titled }).to_h[:types]["Labeled"][:fields]["label"].slice(:obstacle, :location)
+  end
+
+  def test_of_an_open_breaker
+    schema = Schemas.make(pipeloader: { compile: true, breaker: true }).last
+    capture_io { Pipeloader.breaker.open!(schema, { query: "{ posts { title } }" }, "NoMethodError: of ours") }
+    [%w[posts], %w[posts title]].each do |keys|
+      assert_equal "executed without Pipeloader since NoMethodError: of ours", field(Pipeloader.explain(schema, "{ posts { title } }"), *keys)[:reason]
+    end
+    assert field(Pipeloader.explain(schema, "{ posts { id } }"), "posts")[:compiled]
+  ensure
+    Pipeloader.breaker.reset
+  end
+
   def test_switched_off
     explanation = explain(pipeloader: { compile: false })
     refute field(explanation, "posts", "title")[:compiled]
@@ -110,14 +145,14 @@ class ExplanationTest < PipeloaderTest
       field :title, String
       field :author, User
       field :mine, GraphQL::Types::Boolean
-      def mine = context.fetch(:viewer_id, nil) == object.author_id
+      def mine = context.dig(:viewer_id) == object.author_id
     end
 
     class Guarded < Base
       field :title, String
       field :mine, GraphQL::Types::Boolean
       def self.authorized?(object, context) = super && object.id != context[:hidden]
-      def mine = context.fetch(:viewer_id, nil) == object.author_id
+      def mine = context.dig(:viewer_id) == object.author_id
     end
 
     class Counted < GraphQL::Types::Relay::BaseConnection

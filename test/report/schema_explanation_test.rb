@@ -117,6 +117,25 @@ class SchemaExplanationTest < PlanTest
     assert_equal %w[Post User], %w[Post User].map { |name| told[:types].fetch(name)[:model] }
   end
 
+  # Whom Pipeloader is on for, plays no role, nor whose executions are proved.
+  def test_whoever_it_is_on_for
+    counted = type("Post") do
+      field :counted, Integer
+      def counted = object.comments.where(score: 1).count
+    end
+    schema = make(query: type("Query") { field :posts, [counted]; def posts = Post.all }).last
+    asked = 0
+    [false, 0, 0.5, -> { asked += 1; false }, true].each do |enabled|
+      Pipeloader.enabled = enabled
+      told = Pipeloader.explain_schema(schema, models: { counted => Post }).to_h[:types]["Post"][:fields]["counted"]
+      assert_equal({ compiled: true }, told, enabled.inspect)
+      assert_equal true, Pipeloader.disabled { Pipeloader.explain_schema(schema, models: { counted => Post }).to_h[:types]["Post"][:fields]["counted"] }[:compiled]
+    end
+    assert_equal 0, asked
+  ensure
+    Pipeloader.enabled = true
+  end
+
   def test_without_pipeloader
     assert_raises(ArgumentError) { Pipeloader.explain_schema(Class.new(GraphQL::Schema)) }
   end

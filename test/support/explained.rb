@@ -58,7 +58,7 @@ module Explained
   # {method => {type => ["Post.excerpt"]}}
   def resolver_methods(schema)
     found = {}
-    Pipeloader::DeclaredColumns.types(schema).select { |type| type.kind.object? }.each do |type|
+    schema.pipeloader_all_types.select { |type| type.kind.object? }.each do |type|
       type.fields.each_value do |field|
         next unless type.method_defined?(field.resolver_method)
 

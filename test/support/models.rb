@@ -47,6 +47,9 @@ class Post < ActiveRecord::Base
   has_many :commenters, -> { reorder(:id).distinct }, through: :comments
   has_many :taggings
   has_many :tags, -> { order(:name) }, through: :taggings
+  # What is preloaded first, says in which order the rest is asked for.
+  has_many :placed_taggings, -> { order(:id) }, class_name: "Tagging"
+  has_many :placed_tags, through: :placed_taggings, source: :tag
   has_many :attachments, -> { order(:id) }, as: :attachable
   has_one :last_comment, -> { order(id: :desc) }, class_name: "Comment"
   scope :popular, -> { where(likes: 5..) }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/pages_of_rails"
+require "minitest/mock"
 
 # What a controller with Pipeloader::Collections renders is what Rails renders one after the other.
 class CollectionsTest < RailsPageTest
@@ -155,6 +156,13 @@ class CollectionsTest < RailsPageTest
     assert_posts(2, POST => "<%= post.comments.count %><%= post.author&.name %><%= cycle('a', 'b', 'c') %>")
   end
 
+  # As a tree of categories: a fiber's stack is small.
+  def test_deep_inside_one_another
+    page = assert_posts(nil, POST => "<% depth = local_assigns.fetch(:depth, 30) %><i><%= post.comments.count %></i><% if depth.positive? && post_counter.zero? %>" \
+                                     "<%= render partial: 'post', collection: [post, post], locals: { depth: depth - 1 } %><% end %>")
+    assert_equal 12 + (2 * 30), page.body.scan("<i>").size
+  end
+
   # A form that all partials are given counts its fields.
   def test_fields_of_one_form
     form =
@@ -182,6 +190,24 @@ class CollectionsTest < RailsPageTest
   end
 
   # -- state
+
+  # What one partial writes into the session, isn't lost where another one loads it.
+  def test_a_session_from_the_database
+    store = Class.new(SessionStore) { def load_session(_request) = [::Post.count.to_s, { "title" => ::Post.find(1).title }] }.new
+    SessionStore.stub(:new, store) do
+      page = assert_posts(nil, POST => "<%= session[:title] %><% session[:seen] = post.id if post.id == 1 %><%= session[:seen] %>")
+      assert_equal({ "title" => "post 1", "seen" => 1 }, page.session)
+    end
+  end
+
+  def test_a_token_of_all_forms
+    store = Class.new(SessionStore) { def load_session(_request) = [::Post.count.to_s, {}] }.new
+    tokens = SessionStore.stub(:new, store) do
+      page = page(posts(POST => "<%= controller.send(:real_csrf_token, nil).unpack1('H*') %>,") { protect_from_forgery })
+      page.body.scan(/\h{64}/)
+    end
+    assert_equal [12, 1], [tokens.size, tokens.uniq.size]
+  end
 
   def test_state_of_a_partial
     I18n.available_locales = %i[en fr]

@@ -66,6 +66,8 @@ class JbuilderTest < RailsPageTest
     assert_json(1, "json.posts(@posts) { |post| post.comments.count }")
     assert_json(0, "json.array!(@posts, :id, :title)")
     assert_json(0, "json.array!([1, 2]) { |it| json.it it }\njson.array!([]) { |it| json.it it }\njson.array!(nil)")
+    # Asked once: a file that is read has been read.
+    assert_json(0, "lines = %w[line].to_enum.tap { |it| def it.each = (@read ? nil : @read = super) }\njson.array!(lines) { |it| json.it it }")
     assert_json(1, "json.posts({ 1 => 2, 3 => 4 }) { |a, b| json.set! a, Post.find(b).title }")
   end
 

@@ -35,6 +35,16 @@ class WebTest < PipeloaderTest
     assert_operator last[:milliseconds], :>=, ends.max - 0.01
   end
 
+  # Bursts that are on their way at the same time are waited for once.
+  def test_waited
+    execution = Pipeloader::RecordedExecution.new(false)
+    [[0.030, 0.040], [0.0, 0.020], [0.001, 0.015], [0.015, 0.025]].each do |began, ended|
+      execution.burst(began, ended, { connection: ActiveRecord::Base.connection, reads: [], statements: 1, rows: 0 })
+    end
+    execution.ended = 0.050
+    assert_equal [50.0, 35.0], execution.to_h.values_at(:milliseconds, :waited)
+  end
+
   # At most each half second.
   def test_not_each_execution_is_shown
     3.times { piped.execute(QUERY) }
@@ -163,6 +173,14 @@ class WebTest < PipeloaderTest
     assert_match(/hush.*4711|4711.*hush/m, JSON.generate(details))
     Pipeloader::Web.binds = false
     assert_empty operations
+  end
+
+  def test_values_of_an_execution_that_was_underway
+    Pipeloader::Web.binds = true
+    schema_of { |title| Post.where(title: title).pluck(:title).tap { Pipeloader::Web.binds = false } }.execute('query Find { found(title: "hush") }')
+    assert_equal 1, operations.size
+    refute_match(/hush/, JSON.generate([operations, details]))
+    assert_nil details[:last]
   end
 
   # -- who may see it ------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "rails/generators"
+require "ripper"
 
 module Pipeloader
   module Generators
@@ -72,23 +73,22 @@ module Pipeloader
         return say("#{file} has no line `class … < GraphQL::Schema`. Write `use Pipeloader` into it.", :yellow) unless place
 
         indentation = "#{text[place][/\A */]}#{"  " if place == HEAD}"
-        say_status(:insert, file)
-        change(file, text.sub(place) { |line| "#{line}#{indentation}use Pipeloader\n" })
+        changed = text.sub(place) { |line| "#{line}#{indentation}use Pipeloader\n" }
+        change(file, changed, :insert, "Write `use Pipeloader` into #{file} by hand: the line before has several lines.")
       end
 
-      # (Of several lines only its author knows where they end.)
       def take_out(file)
         text = text_of(file)
-        line = text[OURS] or return
-        if line.rstrip.end_with?(",", "(", "{")
-          return say("Take `use Pipeloader …` out of #{file} by hand: it has several lines.", :yellow)
-        end
+        return unless text.match?(OURS)
 
-        say_status(:subtract, file)
-        change(file, text.sub(OURS, ""))
+        change(file, text.sub(OURS, ""), :subtract, "Take `use Pipeloader …` out of #{file} by hand: it has several lines.")
       end
 
-      def change(file, text)
+      # Where a call has several lines, its author knows where they end: without the first, or with one between, it isn't Ruby.
+      def change(file, text, status, by_hand)
+        return say(by_hand, :yellow) unless Ripper.sexp(text)
+
+        say_status(status, file)
         File.write(path_of(file), text) unless options[:pretend]
       end
 

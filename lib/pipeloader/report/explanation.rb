@@ -23,7 +23,8 @@ module Pipeloader
     RESOLVER = "its resolver"
     OBJECT = "so is its object"
     RESTS = "executed without Pipeloader for now: that is faster"
-    private_constant :COMPILED, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS
+    LISTENING = Listening.new(Burst::EVENT, ReadAhead::EVENT) { Thread.current }
+    private_constant :COMPILED, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS, :LISTENING
 
     class << self
       # @raise [ArgumentError] for anything but a query
@@ -41,25 +42,16 @@ module Pipeloader
       private
 
       def explained(query)
-        witness = Witness.watch(query)
-        ahead = []
-        bursts = heard(ReadAhead::EVENT, ->(payload) { ahead.concat(payload[:reads].to_a) }) { bursts_of { query.result } }
-        new(query, witness, bursts, ahead)
-      end
+        witness, bursts, ahead = Witness.watch(query), [], []
+        told = lambda do |name, *, payload|
+          next ahead.concat(payload[:reads].to_a) if name == ReadAhead::EVENT
 
-      # Those of this thread, as the first response of a request would send them: nothing is in the query cache.
-      def bursts_of(&)
-        bursts = []
+          bursts << payload.slice(:connection, :position, :lane, :settings, :reads)
+        end
+        # As the first response of a request finds it: nothing is in the query cache.
         ActiveRecord::Base.connection_handler.each_connection_pool(&:clear_query_cache)
-        heard(Burst::EVENT, ->(payload) { bursts << payload.slice(:connection, :position, :lane, :settings, :reads) }, &)
-        bursts
-      end
-
-      # Yields while +listener+ is told of this thread's events.
-      def heard(event, listener, &)
-        thread = Thread.current
-        told = ->(*, payload) { listener.call(payload) if Thread.current.equal?(thread) }
-        ActiveSupport::Notifications.subscribed(told, event, &)
+        LISTENING.during(told) { query.result }
+        new(query, witness, bursts, ahead)
       end
     end
 
@@ -122,6 +114,9 @@ module Pipeloader
     def reason_for_none
       return "Pipeloader is disabled" if Pipeloader.disabled?
 
+      stopping = Pipeloader.breaker.stopping(@query.schema, @query) if @query.schema.pipeloader_options[:breaker]
+      return "executed without Pipeloader since #{stopping.reason}" if stopping
+
       "plans are off, or somebody watches every field" unless Plans.of(@query)
     end
 
@@ -153,7 +148,8 @@ module Pipeloader
     def located(told, spot, field)
       return told unless told[:reason]&.start_with?("#{told[:field]}: ")
 
-      { **told, **CodeLocation.of(spot.type, field, spot.selections.first&.model, @analyzer ||= Analyzer.new(@operation)) }
+      @analyzer ||= Analyzer.new(@operation)
+      { **told, **DryRun.within_response { CodeLocation.of(spot.type, field, spot.selections.first&.model, @analyzer) } }
     end
 
     # Each once, where nothing came that would tell which types matter.

@@ -10,7 +10,8 @@ module Pipeloader
   class Ledger
     SQL = "sql.active_record"
     UNCOUNTED = %w[SCHEMA TRANSACTION].freeze
-    private_constant :SQL, :UNCOUNTED
+    LISTENING = Listening.new(Burst::EVENT, SQL) { Thread.current }.tap(&:subscribe)
+    private_constant :SQL, :UNCOUNTED, :LISTENING
 
     # position: of its burst in the response, nil without one. sql: {"SELECT …" => how many reads}.
     # asked: {CallSite => how many reads}. work: what was executed, nil outside of GraphQL; operation: its name
@@ -50,15 +51,14 @@ module Pipeloader
     end
 
     def start
-      @thread = Thread.current
       take_first_alias
-      @subscriptions = [hear(Burst::EVENT, method(:burst)), hear(SQL, method(:statement))]
+      @finish = LISTENING.begin_with(method(:heard))
       Measured.add(self)
     end
 
     def stop
       Measured.remove(self)
-      @subscriptions&.each { |it| ActiveSupport::Notifications.unsubscribe(it) }
+      @finish&.call
     end
 
     # What each execution of a named operation has taken, one after the other.
@@ -92,13 +92,12 @@ module Pipeloader
     # finds the connection new, is chance.
     def take_first_alias = (ActiveRecord::Base.with_connection(&:table_alias_length) if ActiveRecord::Base.connected?)
 
-    # From now on +listener+ is told of this thread's events, with times in milliseconds.
-    def hear(event, listener)
-      ActiveSupport::Notifications.monotonic_subscribe(event) do |_, began, ended, _, payload|
-        listener.call(began * 1000, ended * 1000, payload) if Thread.current.equal?(@thread)
-      end
+    def heard(name, began, ended, _id, payload)
+      times = [began * 1000, ended * 1000]
+      name == SQL ? statement(*times, payload) : burst(*times, payload)
     end
 
+    # Times are in milliseconds.
     def burst(began, ended, payload)
       trip = @trips.last
       connection, position = payload.values_at(:connection, :position)

@@ -67,8 +67,8 @@ module Pipeloader
     # Those of which a plan might write objects: connections are written with their nodes.
     def object_types
       roots = [@schema.query, @schema.mutation, @schema.subscription]
-      @object_types ||= @schema.types.values.select do |type|
-        type.kind.object? && !type.introspection? && !roots.include?(type) && !around?(type)
+      @object_types ||= @schema.pipeloader_all_types.select do |type|
+        type.kind.object? && !roots.include?(type) && !around?(type)
       end
     end
 
@@ -109,34 +109,16 @@ module Pipeloader
     end
 
     # @return [Hash{Class => Array<Told>}]
-    def told = @told ||= in_response { models.to_h { |type, model| [type, fields_of(type, model)] } }
+    def told = @told ||= with_pipeloader { models.to_h { |type, model| [type, fields_of(type, model)] } }
 
-    # Yields while a response is built, as plans are made then.
-    def in_response(&work)
-      found = error = nil
-      query = Class.new(GraphQL::Schema::Object) do
-        graphql_name "Query"
-        field :work, GraphQL::Types::Boolean
-        define_method(:work) do
-          found = work.call
-          true
-        rescue StandardError => e
-          error = e
-          false
-        end
-      end
-      Class.new(GraphQL::Schema) do
-        query(query)
-        use(Pipeloader)
-      end.execute("{ work }")
-      error ? raise(error) : found
-    end
+    # Yields with Pipeloader on, also where `Pipeloader.enabled` says that it is off.
+    def with_pipeloader(&) = Switch.decided(off: false) { DryRun.within_response(&) }
 
     def fields_of(type, model)
       fields = type.all_field_definitions.uniq(&:graphql_name)
       selected = fields.filter_map { |field| selected(field) }.join(" ")
       document = GraphQL.parse("fragment All on #{type.graphql_name} { __typename #{selected} }")
-      operation = Operation.new(@schema, document, {}, nil)
+      operation = Operation.new(@schema, document, Conditions.new(@schema), nil)
       Plans.for(operation)
       analyzer = Analyzer.new(operation)
       reasons = reasons(analyzer, type, document.definitions.first.selections, model)

@@ -17,7 +17,9 @@ module Pipeloader
     CALL = :pipeloader_strict_call
     SQL = "sql.active_record"
     UNWATCHED = %w[SCHEMA TRANSACTION].freeze
-    private_constant :KEY, :CALL, :SQL, :UNWATCHED
+    # Of any thread, and any fiber.
+    LISTENING = Listening.new(SQL) { current }
+    private_constant :KEY, :CALL, :SQL, :UNWATCHED, :LISTENING
 
     # A read that ActiveRecord has been asked for; what has become of it, is told by events. sql: nil where nothing was sent.
     # burst: nil where it was sent by itself.
@@ -47,7 +49,7 @@ module Pipeloader
     # Responses are executed as if for the first time, see Measured: what is found doesn't depend on what was read ahead.
     def around(&block)
       Fiber[KEY] = self
-      ActiveSupport::Notifications.subscribed(->(*, payload) { heard(payload) }, SQL) { Measured.by(self, &block) }
+      LISTENING.during(->(*, payload) { heard(payload) }) { Measured.by(self, &block) }
     ensure
       Fiber[KEY] = nil
     end
@@ -72,9 +74,8 @@ module Pipeloader
 
     def course(fiber) = @courses[fiber.response] ||= Course.new
 
-    # Of any thread, and any fiber.
     def heard(payload)
-      return if payload[:cached] || UNWATCHED.include?(payload[:name]) || !equal?(Strict.current)
+      return if payload[:cached] || UNWATCHED.include?(payload[:name])
 
       if (call = Thread.current[CALL])
         call.tell(payload)

@@ -24,6 +24,9 @@ module Pipeloader
     # @return [Float] seconds, when it was over
     attr_accessor :ended
 
+    # True if values are shown.
+    attr_reader :binds
+
     # @param binds [Boolean] whether values are shown
     def initialize(binds)
       @binds = binds
@@ -45,12 +48,14 @@ module Pipeloader
 
     def bytes = @bursts.sum { |burst| 200 + burst.texts.sum { |text, _, values| text.bytesize + values.to_s.bytesize + 80 } }
 
-    #     {milliseconds: 12.3, left_out: 0, bursts: [{at: 0.0, milliseconds: 1.2, lane: false, reads: 12, statements: 1, rows: 12,
-    #      sql: [{id: "0123456789abcdef", text: "SELECT …", reads: 12}]}]}
+    #     {milliseconds: 12.3, waited: 7.8, left_out: 0,
+    #      bursts: [{at: 0.0, milliseconds: 1.2, lane: false, reads: 12, statements: 1, rows: 12,
+    #                sql: [{id: "0123456789abcdef", text: "SELECT …", reads: 12}]}]}
     def to_h
       first = @bursts.map(&:began).min || @ended
-      { milliseconds: milliseconds(@ended - first), left_out: @count - @bursts.size,
-        bursts: @bursts.sort_by(&:began).map { |burst| told(burst, first) } }
+      bursts = @bursts.sort_by(&:began)
+      { milliseconds: milliseconds(@ended - first), waited: milliseconds(waited(bursts)), left_out: @count - @bursts.size,
+        bursts: bursts.map { |burst| told(burst, first) } }
     end
 
     # @param id [String] of a statement that #to_h tells
@@ -63,6 +68,15 @@ module Pipeloader
     end
 
     private
+
+    # @return [Float] seconds in which any of them was on its way: some are at the same time
+    def waited(bursts)
+      over = -Float::INFINITY
+      bursts.sum(0.0) do |burst|
+        from, over = [burst.began, over].max, [burst.ended, over].max
+        [over - from, 0.0].max
+      end
+    end
 
     def told(burst, first)
       { at: milliseconds(burst.began - first), milliseconds: milliseconds(burst.ended - burst.began), lane: burst.lane,

@@ -97,7 +97,7 @@ module Pipeloader
     def details(id)
       add_up
       found, figures, shown = @lock.synchronize do
-        @operations.each_value.find { |it| it.id == id }&.then { |it| [it, it.details.merge(told(it)), it.shown] }
+        @operations.each_value.find { |it| it.id == id }&.then { |it| [it, it.details.merge(told(it)), shown(it)] }
       end
       return unless found
 
@@ -108,7 +108,7 @@ module Pipeloader
     # @param id, statement [String] as #details tells them
     # @return [QueryPlan, nil] of a statement of the operation's latest timeline
     def plan(id, statement)
-      @lock.synchronize { @operations.each_value.find { |it| it.id == id }&.shown }&.plan(statement)
+      @lock.synchronize { @operations.each_value.find { |it| it.id == id }&.then { |it| shown(it) } }&.plan(statement)
     end
 
     # An execution begins, or goes on: graphql-ruby before 2.5.12 runs its dataloader once more for lazy values.
@@ -198,6 +198,9 @@ module Pipeloader
     rescue StandardError # of the schema's own code, which isn't asked again
       revisions.compiled(name, 0, 0)
     end
+
+    # @return [RecordedExecution, nil] its latest; nil, too, while it has values that aren't shown any more
+    def shown(operation) = (operation.shown if @binds || !operation.shown&.binds)
 
     def told(operation) = { **operation.to_h, change: revisions&.change(operation.lasting_name) }
 

@@ -49,8 +49,8 @@ module Pipeloader
 
       #: (bool) -> void
       def binds=(on)
-        @recorder.forget if @recorder.binds && !on
-        @recorder.binds = on
+        before, @recorder.binds = @recorder.binds, on
+        @recorder.forget if before && !on
       end
 
       # True if whoever may see the page may ask for the plan of a recorded SELECT, which isn't executed for it. nil, the default,
