@@ -255,4 +255,9 @@ class ExplanationTest < PipeloaderTest
       assert_equal executed["errors"], told.to_h[:errors], query unless executed.key?("data")
     end
   end
+
+  # What is looked at may ask the server by itself, such as for a type that nobody has met yet.
+  def test_reads_on_the_way
+    assert_equal [[1]], Pipeloader::DryRun.within_response { User.connection.execute("SELECT 1").values }
+  end
 end

@@ -19,6 +19,5 @@ module Pipeloader
 
     def take(arel) = throw(self, arel)
     def dry? = true
-    def abandoned? = false
   end
 end
