@@ -421,6 +421,24 @@ class ErrorsTest < AnswerTest
     def failing(number) = ::Post.where("1 / (likes - likes) > #{number}").pluck(:title).first
   end
 
+  # A fiber's stack is an eighth of a thread's.
+  def test_deep_recursion
+    asked = 0
+    query = query_type do
+      field :deep, Integer, null: false
+      define_method(:deep) { (asked += 1) && ::Post.count && descend(4000) }
+      define_method(:descend) { |levels| levels.zero? ? 0 : 1 + descend(levels - 1) }
+      field :endless, Integer
+      define_method(:endless) { 1 + endless }
+    end
+    schemas = Schemas.make(query: query)
+    answers = schemas.map { |schema| schema.execute("{ deep posts { title } }").to_h }
+    assert_equal(*answers)
+    assert_equal(*schemas.map { |schema| schema.execute("{ endless }").to_h })
+    # On Next a dataloader's fiber ends there, too.
+    assert_equal [4000, 3], [answers.first.dig("data", "deep"), asked] unless Engine::NEXT
+  end
+
   private
 
   def assert_same_error_in_a_transaction(query, schemas)

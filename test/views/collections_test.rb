@@ -1,10 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../support/pages_of_rails"
+require_relative "../wire/subprocess"
 require "minitest/mock"
 
 # What a controller with Pipeloader::Collections renders is what Rails renders one after the other.
 class CollectionsTest < RailsPageTest
+  include Subprocess
+
   class Viewer < ActiveSupport::CurrentAttributes
     attribute :who
   end
@@ -345,6 +348,42 @@ class CollectionsTest < RailsPageTest
     Pipeloader.collections = false
   end
 
+  # Each tells of its own.
+  def test_links_to_preload
+    page = assert_posts(1, POST => "<% post.comments.count if post.id.odd? %><%= stylesheet_link_tag \"/a\#{post.id}.css\", preload_links_header: true %>")
+    assert_equal 12, (page.headers["link"] || page.headers["Link"]).scan("rel=preload").size
+  end
+
+  # A fiber's stack is an eighth of a thread's.
+  def test_single_items_deep_inside_one_another
+    assert_page(nil) do
+      controller("pages/index.html.erb" => "<%= render partial: 'node', collection: [100, 100] %>",
+                 "pages/_node.html.erb" => "<b><%= node %><%= render partial: 'node', collection: [node - 1] if node > 0 %></b>")
+    end
+  end
+
+  # -- XML
+
+  # What all partials write to is one document.
+  def test_builders_as_locals
+    assert_xml(nil, "xml.posts { render partial: 'post', collection: @posts, locals: { doc: xml } }",
+               "doc.post(id: post.id) { doc.author(post.author&.name); doc.comments(post.comments.count) }")
+    assert_xml(nil, "atom_feed(root_url: '/', url: '/') { |feed| render partial: 'post', collection: @posts, locals: { feed: feed } }",
+               "feed.entry(post, url: '/', published: Time.at(post.id), updated: Time.at(1)) { |it| it.name(post.author&.name) }")
+    assert_xml(1, "xml.posts { xml << render(partial: 'post', collection: @posts) }", "xml.post { xml.author(post.author&.name) }")
+  end
+
+  def assert_xml(trips, index, post)
+    assert_page(trips) do
+      controller("pages/index.xml.builder" => index, "pages/_post.xml.builder" => post) do
+        define_method(:index) do
+          @posts = ::Post.order(:id).to_a
+          render formats: [:xml]
+        end
+      end
+    end
+  end
+
   # -- JSON
 
   JSONS = [{}, { only: :title }, { only: %i[title], methods: :author_id }, { except: [:body], include: { author: { only: :name }, comments: { include: :commenter } } }, { root: true },
@@ -377,6 +416,23 @@ class CollectionsTest < RailsPageTest
     [-> { Post.order(:id).extending(extension) }, -> { own.new(Post.all) }].each do |given|
       assert_page(0) { controller({}) { define_method(:index) { render json: given.call } } }
     end
+  end
+
+  # Which may ask for more than JSON. In a process of its own, and by a class of its own: Ruby 3.1 goes on calling by `super` what it
+  # has called before.
+  def test_json_by_a_renderer_of_the_application
+    controller({}) # now there are patches
+    plain, piped = in_process do
+      ActionController::Renderers.add(:json) { |posts, _| { data: posts.map { |post| [post.id, post.comments.count] } }.to_json }
+      [true, false].map do |off|
+        base = Class.new(ActionController::Metal)
+        [AbstractController::Rendering, ActionView::Layouts, ActionController::Rendering, ActionController::Renderers::All].each { |it| base.include(it) }
+        given = controller({}, base) { define_method(:index) { render json: ::Post.order(:id).to_a } }
+        (off ? Pipeloader.disabled { page(given) } : page(given)).body
+      end
+    end
+    assert_equal plain, piped
+    assert_equal 12, JSON.parse(plain)["data"].size
   end
 
   def test_json_that_fails

@@ -37,7 +37,7 @@ module Pipeloader
       state = current([])
       yield
     ensure
-      state.install(state.known)
+      state&.install(state.known)
     end
 
     # @param execution [Hash] ActiveSupport's own: {active_record_scope_registry: #<ScopeRegistry>, time_zone: …}

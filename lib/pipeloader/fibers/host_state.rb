@@ -45,7 +45,8 @@ module Pipeloader
     # A buffer that code writes to now puts another String in the place of its own for the length of `capture`.
     def buffers
       writers = @variables.select { |_, names| names.include?(:@output_buffer) }
-      writers.map { |view, _| GET.bind_call(view, :@output_buffer) }.grep(::ActionView::OutputBuffer).map { |buffer| [buffer, %i[@raw_buffer]] }
+      written = writers.map { |view, _| GET.bind_call(view, :@output_buffer) }.grep(::ActionView::OutputBuffer)
+      written.map { |buffer| [buffer, %i[@raw_buffer @pipeloader_captor]] }
     end
 
     # Yields where this fiber sees what was there at first.

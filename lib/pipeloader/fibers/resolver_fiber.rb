@@ -7,9 +7,11 @@ module Pipeloader
   # doesn't see it, so that its reads go at once.
   class ResolverFiber
     KEY = :pipeloader_fiber
-    # How many Tasks inside one another a fiber does: its stack is an eighth of a thread's.
+    # How many Tasks inside one another a fiber does, and behind how many frames it does none: its stack is an eighth of a
+    # thread's, and ends at some 900 frames of views.
     NESTED = 4
-    private_constant :NESTED
+    FRAMES = 400
+    private_constant :NESTED, :FRAMES
 
     class << self
       #: () -> ResolverFiber?
@@ -190,8 +192,8 @@ module Pipeloader
       @task, @gathering, @subject = outer
     end
 
-    # True if it does so many Tasks inside one another that the next one needs another fiber.
-    def deep? = @nested >= NESTED
+    # True if it is so deep inside of Tasks, or of frames, that the next one needs another fiber.
+    def deep? = @nested >= NESTED || !caller_locations(FRAMES, 1).nil?
 
     # @return [HostState, nil] that it takes along when it parks
     def host_state = @state&.hosts

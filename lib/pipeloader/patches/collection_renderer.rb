@@ -5,8 +5,9 @@ module Pipeloader
     # Host:: ActionView::CollectionRenderer, when a controller first asks for it
     # Since:: ActionView 7.2
     # Why no public seam does it:: `render collection:` renders one partial after the other in a loop that is its own.
-    # Falls through when:: the view's controller doesn't ask for it; there is one item; the response is streamed; a subclass, such
-    #   as Jbuilder's, has an iterator of its own.
+    # Falls through when:: the view's controller doesn't ask for it; there is one item, and not deep inside of others; the
+    #   response is streamed; a subclass, such as Jbuilder's, has an iterator of its own; all partials are given one XML document,
+    #   or feed, to write to.
     #
     # Limit: what a partial puts into `local_assigns` ends with it.
     module CollectionRenderer
@@ -31,7 +32,9 @@ module Pipeloader
         raise
       end
 
-      def pipeloader_together?(view, collection) = collection.size > 1 && Collections.in?(view)
+      def pipeloader_together?(view, collection)
+        Collections.blocks?(collection) && Collections.in?(view) && @locals.none? { |_, it| Collections.writer?(it) }
+      end
 
       def pipeloader_hosts(view) = Collections.hosts(view)
 

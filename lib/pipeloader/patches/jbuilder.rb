@@ -44,7 +44,7 @@ module Pipeloader
 
           values = collection.map { |value| value }
           hosts = [*Collections.hosts(@context), [self, Collections::JBUILDER]]
-          super(values.size > 1 ? Together.new(hosts, values, block) : values)
+          super(Collections.blocks?(values) ? Together.new(hosts, values, block) : values)
         end
       end
     end

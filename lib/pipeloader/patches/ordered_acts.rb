@@ -12,6 +12,7 @@ module Pipeloader
       # (A content block, and a cycle, are read as well as written. A form that all partials are given counts its fields.)
       VIEWS = { "ActionView::OutputFlow" => %i[get set append append!],
                 "ActionView::Helpers::TextHelper" => %i[get_cycle set_cycle],
+                "ActionView::Helpers::AssetTagHelper" => %i[send_preload_links_header],
                 "ActionView::Helpers::FormBuilder" => %i[nested_child_index] }.freeze
       # Of classes, and so the process's: form builders change it for the length of a form, in which no other partial may go on.
       SETTINGS = { "ActionView::Base" => %i[field_error_proc=] }.freeze

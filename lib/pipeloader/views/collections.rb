@@ -41,6 +41,16 @@ module Pipeloader
         ::ActionView::Base === view && view.view_flow.instance_of?(::ActionView::OutputFlow) && together?(view.controller)
       end
 
+      # True if each of +values+ is a block: of several, or where a fiber's stack may end.
+      def blocks?(values) = values.size > 1 || (values.size == 1 && !ResolverFiber.current.nil? && ResolverFiber.current.deep?)
+
+      # True of what writes as it is called: an XML document's builder, or a feed's.
+      def writer?(value)
+        return true if defined?(::Builder::XmlBase) && ::Builder::XmlBase === value
+
+        ::ActionView::Helpers::AtomFeedHelper::AtomBuilder === value
+      end
+
       # @return [Array] of +view+, as HostState's
       def hosts(view)
         lookup = view.lookup_context
