@@ -46,6 +46,25 @@ class SettingsTest < WireCase
     2.times { TENANTS.each { |tenant| [ALL, OPAQUE].each { |query| assert_as_local(query, tenant) } } }
   end
 
+  # The response's rows are its tenant's, also when it is over.
+  def test_columns_that_are_first_read_later
+    kept = nil
+    query = Class.new(SettingsCase::Query) do
+      graphql_name "Query"
+      field :kept, [SettingsCase::Note]
+      define_method(:kept) { kept = SettingsCase::TenantNote.order(:id) }
+    end
+    schema = WireCase.schema_of(query, SettingsCase::Mutation, { settings: SETTINGS, field_exact: true, compile: false }, [])
+    TENANTS.each do |tenant|
+      [-> { assert_equal 6, kept.map(&:body).size }, -> { Gated.transaction { assert_equal 6, kept.map(&:body).size } }].each do |later|
+        piped("{ kept { id } }", tenant, schema: schema)
+        events = WireCounter.events("projection_miss.pipeloader") { as_tenants(&later) }
+        assert_equal [1, ["t#{tenant}"]], [events.size, kept.map { |note| note.body[/t\d/] }.uniq]
+      end
+    end
+    assert_nothing_left
+  end
+
   # As many as without.
   def test_round_trips
     without = SettingsCase.schema({})
@@ -635,6 +654,16 @@ class SettingsTest < WireCase
   end
 
   private
+
+  # As an application does whose own role is one that policies hold for.
+  def as_tenants
+    Gated.with_connection do |connection|
+      connection.execute("SET ROLE #{ROLE}")
+      yield
+    ensure
+      connection.execute("RESET ROLE")
+    end
+  end
 
   def request(random)
     tenant = TENANTS.sample(random: random)

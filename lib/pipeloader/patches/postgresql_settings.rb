@@ -48,6 +48,13 @@ module Pipeloader
         super
       end
 
+      # Yields where +settings+ hold, which a response had that may be over.
+      def pipeloader_under(settings, &block)
+        return yield if pipeloader_response
+
+        transaction { uncached { pipeloader_host_with_raw_connection { |it| settings.within(it, &block) } } }
+      end
+
       # Else the query would go to another connection, from another thread.
       def async_enabled? = super && !pipeloader_response&.settings?
 

@@ -24,6 +24,8 @@ module Pipeloader
       @result = result
       @count = result.length
       @place = [projection.model.current_role, projection.model.current_shard]
+      response = ResolverFiber.current&.response
+      @settings = response.settings if response&.settings?
     end
 
     # As a Result. ActiveRecord 7.2 asks for `map`, later ones for `indexed_rows`.
@@ -72,11 +74,18 @@ module Pipeloader
       model = @projection.model
       in_place do
         model.with_connection do |connection|
-          by_keys.flat_map do |condition|
-            rows_of(connection.select_all(model.unscoped.where(condition).arel, "#{model.name} Projection Miss"))
+          under_settings(connection) do
+            by_keys.flat_map do |condition|
+              rows_of(connection.select_all(model.unscoped.where(condition).arel, "#{model.name} Projection Miss"))
+            end
           end
         end
       end
+    end
+
+    # With the Settings of the response that the rows came from, which may be over.
+    def under_settings(connection, &)
+      @settings && PostgreSQL.adapter?(connection.class) ? connection.pipeloader_under(@settings, &) : yield
     end
 
     # The database and role that the rows came from.
