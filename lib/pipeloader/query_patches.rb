@@ -8,6 +8,7 @@ module Pipeloader
       # Once, when graphql-ruby is there, too.
       def install_on_graphql
         GraphQL::Dataloader::Source.prepend(DataloaderSource)
+        GraphQL::Execution::Lazy.prepend(SharedLazy)
         GraphQL::Dataloader::ActiveRecordAssociationSource.prepend(AssociationSource)
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
         install_on_interpreter
@@ -30,7 +31,8 @@ module Pipeloader
       end
 
       def install_on_next
-        GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers, StepNulls)
+        GraphQL::Execution::FieldResolveStep.prepend(StepPlan, StepResolvers, StepNulls, StepOrder)
+        GraphQL::Execution::PrepareObjectStep.prepend(StepObjects)
         GraphQL::Execution::Next.singleton_class.prepend(Executions)
         GraphQL::Execution::Next::SchemaExtension.prepend(NextTrial)
       end
@@ -136,8 +138,10 @@ require "pipeloader/patches/relation_connection"
 require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/runtime_plan"
 require "pipeloader/patches/redefinitions"
+require "pipeloader/patches/shared_lazy"
 require "pipeloader/patches/step_plan"
 require "pipeloader/patches/step_calls"
+require "pipeloader/patches/step_objects"
 require "pipeloader/patches/step_resolvers"
 require "pipeloader/patches/step_nulls"
 require "pipeloader/patches/next_trial"

@@ -12,6 +12,12 @@ module Pipeloader
         ResolverFiber.current&.await_turn
         super
       end
+
+      # An error where no null may be: what is selected beside it isn't begun.
+      def propagate_nulls
+        ResolverFiber.current&.await_turn
+        super
+      end
     end
   end
 end

@@ -25,7 +25,7 @@ module Pipeloader
       # them it stops, and the rest stay lazy.
       def sync(lazy)
         return lazy.call if lazy.is_a?(Synced)
-        return super unless lazy.is_a?(Array) && lazy.size > 1 && (fiber = ResolverFiber.current)
+        return super unless lazy.is_a?(Array) && lazy.size > 1 && !lazy.frozen? && (fiber = ResolverFiber.current)
 
         synced = fiber.side_by_side(lazy) { |it| Synced.of(it) { sync(it) } }
         result = super(synced)

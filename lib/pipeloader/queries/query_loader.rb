@@ -8,7 +8,7 @@ module Pipeloader
 
     # Until 2.5.11 graphql-ruby takes no object for a job, but a block.
     TAKES_OBJECTS = GraphQL::Dataloader.instance_method(:append_job).parameters.any? { |kind, _| kind == :opt }
-    # Collects what is appended on this fiber, see #pipeloader_collect.
+    # The loader that collects what is appended to it on this fiber, and what collects it, see #pipeloader_collect.
     WORK = :pipeloader_work
     # Where graphql-ruby keeps what a fiber works for.
     MULTIPLEX = :__graphql_current_multiplex
@@ -67,7 +67,7 @@ module Pipeloader
     end
 
     def append_job(callable = nil, &block)
-      work = Thread.current[WORK]
+      work = pipeloader_work
       return work << (callable || block) if work
       return super(callable || block) if TAKES_OBJECTS
 
@@ -86,32 +86,21 @@ module Pipeloader
     # @param work [#<<] that collects it
     # @return [#<<] it
     def pipeloader_collect(work = [])
-      outer, Thread.current[WORK] = Thread.current[WORK], work
-      yield
+      pipeloader_working(work) { yield }
       work
-    ensure
-      Thread.current[WORK] = outer
     end
 
-    def pipeloader_collects? = !Thread.current[WORK].nil?
+    def pipeloader_collects? = !pipeloader_work.nil?
 
     # Does what the block around has appended so far.
     def pipeloader_do_collected
-      return if (work = Thread.current[WORK]).nil? || work.empty?
+      return if (work = pipeloader_work).nil? || work.empty?
 
-      Thread.current[WORK] = nil
-      ArgumentGroup.new(self, work.shift(work.size)).call
-    ensure
-      Thread.current[WORK] = work
+      pipeloader_working(nil) { ArgumentGroup.new(self, work.shift(work.size)).call }
     end
 
     # Does what is appended inside the block where it is.
-    def pipeloader_at_once
-      outer, Thread.current[WORK] = Thread.current[WORK], AtOnce
-      yield
-    ensure
-      Thread.current[WORK] = outer
-    end
+    def pipeloader_at_once(&) = pipeloader_working(AtOnce, &)
 
     # Returns when all has been done that the block queues, but for lazy values.
     def pipeloader_enclosed(&block)
@@ -130,7 +119,7 @@ module Pipeloader
 
     # AsyncDataloader doesn't queue this block by `append_job`. An argument's parts are isolated from nothing.
     def run_isolated(&block)
-      return super { pipeloader_job(block).call } unless ArgumentGroup.under_way?(self)
+      return pipeloader_working(nil) { super() { pipeloader_job(block).call } } unless ArgumentGroup.under_way?(self)
 
       result = nil
       pipeloader_do_side_by_side { result = yield }
@@ -174,6 +163,19 @@ module Pipeloader
     def pipeloader_most = fiber_limit - 3
 
     private
+
+    # What is appended goes to +work+ inside the block; not what another loader is given, which executes a query there.
+    def pipeloader_working(work)
+      outer, Thread.current[WORK] = Thread.current[WORK], [self, work]
+      yield
+    ensure
+      Thread.current[WORK] = outer
+    end
+
+    def pipeloader_work
+      loader, work = Thread.current[WORK]
+      work if loader.equal?(self)
+    end
 
     def pipeloader_multiplexed = @pipeloader_multiplex ? [nil, @pipeloader_multiplex] : super
   end
