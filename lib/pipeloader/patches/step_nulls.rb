@@ -13,9 +13,10 @@ module Pipeloader
         super
       end
 
-      # An error where no null may be: what is selected beside it isn't begun.
+      # An error where no null may be: what is selected beside it isn't begun. Without a dataloader, what comes before is over.
       def propagate_nulls
-        ResolverFiber.current&.await_turn
+        fiber = ResolverFiber.current
+        fiber.await_turn if fiber&.loader&.pipeloader_depth_first?
         super
       end
     end

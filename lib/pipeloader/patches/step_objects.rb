@@ -9,12 +9,7 @@ module Pipeloader
     # Falls through when:: it raises nothing, or steps are done later without Pipeloader, too.
     module StepObjects
       def call
-        super
-      rescue StandardError => e
-        field = @field_resolve_step.field_definition
-        raise if field.nil? || e.message.start_with?("Resolving ") || !pipeloader_inside?
-
-        raise e, "Resolving #{field.path}: #{e.message}", e.backtrace
+        pipeloader_inside? ? @field_resolve_step.pipeloader_named { super() } : super
       end
 
       # Its type, or whether it is authorized, is a lazy value.
@@ -48,6 +43,27 @@ module Pipeloader
         super
       end
 
+      # Without a dataloader it never stops here: a null below makes it stop no more.
+      def call
+        return super unless @pipeloader_through && @enqueued_authorization && pipeloader_goes_on?
+
+        pipeloader_named do
+          set_current_field
+          enqueue_next_steps
+        ensure
+          set_current_field(nil)
+        end
+      end
+
+      # Yields; what is raised says of which field it is.
+      def pipeloader_named
+        yield
+      rescue StandardError => e
+        raise if @field_definition.nil? || e.message.start_with?("Resolving ")
+
+        raise e, "Resolving #{@field_definition.path}: #{e.message}", e.backtrace
+      end
+
       # @param step [GraphQL::Execution::PrepareObjectStep]
       def authorized_finished(step)
         if ResolverFiber.current
@@ -58,6 +74,11 @@ module Pipeloader
       end
 
       private
+
+      def pipeloader_goes_on?
+        loader = @runner.dataloader
+        Loader === loader && loader.pipeloader_depth_first? && !@pipeloader_through.value?(:late)
+      end
 
       def pipeloader_orders?
         loader = @runner.dataloader
