@@ -20,7 +20,10 @@ module Pipeloader
           require "pipeloader/patches/sqlite3_adapter"
           prepend(SQLite3Adapter)
         end
-        when_loaded(:action_view) { ::ActionView::OutputBuffer.prepend(OutputBuffer) }
+        when_loaded(:action_view) do
+          ::ActionView::OutputBuffer.prepend(OutputBuffer)
+          prepend(View)
+        end
       end
 
       def install_on_ruby
@@ -129,7 +132,7 @@ require "pipeloader/patches/interrupt_mask"
 require "pipeloader/patches/strikes"
 require "pipeloader/patches/refinements"
 require "pipeloader/patches/locks"
-require "pipeloader/patches/output_buffer"
+require "pipeloader/patches/shared_views"
 require "pipeloader/patches/collection_renderer"
 require "pipeloader/patches/jbuilder"
 require "pipeloader/patches/json_renderer"

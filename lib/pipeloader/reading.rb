@@ -5,6 +5,7 @@
 # In: what an adapter is asked to select. Out: an ActiveRecord::Result. Called by: the patches of ActiveRecord.
 
 require "pipeloader/reading/read"
+require "pipeloader/reading/steady_rows"
 require "pipeloader/reading/replay"
 require "pipeloader/reading/lone_read"
 require "pipeloader/reading/flight"

@@ -69,6 +69,26 @@ class CapturesTest < RailsPageTest
     assert_match(%r{<li>post 1<b>}, plain.dig(0, "data", "shownPosts", 0, "shown"))
   end
 
+  # A controller's view in the context, and templates of the application's.
+  def test_renders_by_one_view
+    templates = { "posts/_card.html.erb" => "<h1><%= post.title %></h1><i><%= post.comments.count %></i><%= tag.b { concat post.author&.name } %>" \
+                                            "<%= render partial: 'posts/foot', locals: { post: post }, formats: [:text] %><%= controller.action_name %>",
+                  "posts/_foot.text.erb" => "(<%= post.tags.count %>)", "posts/_foot.html.erb" => "[<%= post.tags.count %>]" }
+    view = controller(templates) { define_method(:action_name) { "index" } }.new.tap { |it| it.request = ActionDispatch::TestRequest.create }.view_context
+    card = type(Schemas::Post) do
+      field :card, String
+      define_method(:card) { context[:view].render("posts/card", post: object) }
+    end
+    query = query_type do
+      field :cards, [card]
+      def cards = ::Post.order(:id).to_a
+    end
+    plain, piped = Schemas.make(query: query).map { |schema| 3.times.map { schema.execute("{ cards { card a: card } }", context: { view: view }).to_h } }
+    assert_equal plain, piped
+    assert_match(%r{<h1>post 1</h1><i>\d+</i><b>user 4</b>\(}, plain.dig(0, "data", "cards", 0, "card"))
+    assert_equal "<p>1</p>", view.tag.p { view.concat("1") }
+  end
+
   # Who fails leaves the buffer as it was.
   def test_failures
     assert_alike do

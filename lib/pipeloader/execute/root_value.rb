@@ -41,7 +41,9 @@ module Pipeloader
       return unless ReturnedValue.plain?(value)
       return records(value.records) if value.loaded? || value.scheduled?
 
-      Frame.of(@plan, read(value), coerced: false, growth: @growth) if narrows?(value) && ReturnedValue.alike_unloaded?(value)
+      return unless narrows?(value) && ReturnedValue.alike_unloaded?(value) && SteadyRows.of?(value)
+
+      Frame.of(@plan, read(value), coerced: false, growth: @growth)
     end
 
     # A connection that has its nodes was asked for them.

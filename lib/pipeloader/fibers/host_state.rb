@@ -26,6 +26,9 @@ module Pipeloader
     # As Gathering.map.
     def map(values, **told) = within { Gathering.map(values, **told) { |value| within { yield value } } }
 
+    # True if each block has its own of an +object+, which it may be in the middle of changing.
+    def of?(object) = @variables.any? { |it, _| it.equal?(object) }
+
     # @return [Array] what code sees now
     def take = @variables.flat_map { |object, names| names.map { |name| GET.bind_call(object, name) } }
 
@@ -45,8 +48,7 @@ module Pipeloader
     # A buffer that code writes to now puts another String in the place of its own for the length of `capture`.
     def buffers
       writers = @variables.select { |_, names| names.include?(:@output_buffer) }
-      written = writers.map { |view, _| GET.bind_call(view, :@output_buffer) }.grep(::ActionView::OutputBuffer)
-      written.map { |buffer| [buffer, %i[@raw_buffer @pipeloader_captor]] }
+      writers.map { |view, _| GET.bind_call(view, :@output_buffer) }.grep(::ActionView::OutputBuffer).map { |buffer| [buffer, %i[@raw_buffer]] }
     end
 
     # Yields where this fiber sees what was there at first.

@@ -4,8 +4,8 @@ module Pipeloader
   module Patches
     # Host:: GraphQL::Execution::PrepareObjectStep (Execution::Next)
     # Since:: graphql 2.6
-    # Why no public seam does it:: what an object's type says of it, `resolve_type` and `authorized?`, is asked by a step of its own.
-    #   Without a dataloader that is done inside of the field's, which says in an error's message whose it is.
+    # Why no public seam does it:: what an object's type says of it, `resolve_type` and `authorized?`, is asked by a step of its
+    #   own. Without a dataloader that is done inside of the field's, which says in an error's message whose it is.
     # Falls through when:: it raises nothing, or steps are done later without Pipeloader, too.
     module StepObjects
       def call
@@ -30,8 +30,8 @@ module Pipeloader
 
     # Host:: GraphQL::Execution::FieldResolveStep (Execution::Next)
     # Since:: graphql 2.6
-    # Why no public seam does it:: a field's objects are listed as they get through. Those that read for it would come behind those
-    #   that don't.
+    # Why no public seam does it:: a field's objects are listed as they get through. Those that read for it would come behind
+    #   those that don't.
     # Falls through when:: no object waits; sources of the schema's own dataloader have been asked, whose objects do come later.
     module StepOrder
       # When an object gets through without Pipeloader: lazy ones last.
