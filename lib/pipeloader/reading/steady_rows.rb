@@ -6,7 +6,7 @@ module Pipeloader
   module SteadyRows
     # What of a relation is no SQL, or only a number, a column or an association in it.
     PLAIN = %i[limit offset includes preload eager_load references distinct reverse_order readonly strict_loading create_with
-               extending skip_query_cache skip_preloading unscope].to_set.freeze
+               extending annotate optimizer_hints skip_query_cache skip_preloading unscope].to_set.freeze
     # What a column is compared with.
     VALUES = [ActiveModel::Attribute, Arel::Nodes::BindParam, Arel::Nodes::Casted, Arel::Nodes::Quoted].freeze
     private_constant :PLAIN, :VALUES
