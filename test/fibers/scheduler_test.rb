@@ -74,9 +74,10 @@ class SchedulerTest < AnswerTest
     Thread.current[:scheduler_test] = nil
   end
 
-  # But not with what says that it may park, or collects an argument's work.
+  # But not with what says that it may park, or collects an argument's work, or ActionPolicy's list of results.
   def test_variables_that_are_a_fibers_own
-    keys = [Pipeloader::ResolverFiber::KEY, Pipeloader::ArgumentGroup::KEY, Pipeloader::Waiting::KEY, :pipeloader_work]
+    keys = [Pipeloader::ResolverFiber::KEY, Pipeloader::ArgumentGroup::KEY, Pipeloader::Waiting::KEY, :pipeloader_work,
+            :__action_policy_result__]
     assert_equal keys.sort, Pipeloader::Loader.unshared.sort
     own = [Pipeloader::ArgumentGroup::KEY, :pipeloader_work]
     own.each { |key| Thread.current[key] = [] }

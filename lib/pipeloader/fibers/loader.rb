@@ -17,7 +17,7 @@ module Pipeloader
     NO_JOBS = [].freeze
     private_constant :NO_JOBS
 
-    @unshared = [ResolverFiber::KEY, Waiting::KEY]
+    @unshared = [ResolverFiber::KEY, Waiting::KEY, Task::RULES]
 
     class << self
       # Variables of a fiber that it doesn't hand on to those that begin.

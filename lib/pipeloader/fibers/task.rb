@@ -3,6 +3,9 @@
 module Pipeloader
   # One block of a Gathering, and what came of it.
   class Task
+    # The variable of a fiber in which ActionPolicy keeps the results of the rules that it is inside of, the innermost one last.
+    RULES = :__action_policy_result__
+
     # @return what the block is given; nil for nothing
     attr_reader :subject
 
@@ -15,6 +18,7 @@ module Pipeloader
       @work = work
       @subject = subject
       @claimed = @canceled = @at_rest = false
+      @rules = Thread.current[RULES].dup # a block in a rule belongs to that rule, on whichever fiber
     end
 
     alias inspect to_s
@@ -38,10 +42,12 @@ module Pipeloader
       return if over?
 
       @native, @fiber = ::Fiber.current, ResolverFiber.current
+      rules, Thread.current[RULES] = Thread.current[RULES], @rules
       @outcome = @fiber ? @fiber.for_task(self) { outcome } : DynamicState.keeping { Outcome.of_block(&@work) }
     rescue Canceled
       raise unless @canceled || over? # it is that of a Task around, on whose fiber this one is done
     ensure
+      Thread.current[RULES] = rules if @native
       @native = @fiber = nil
       @gathering.ended(@outcome)
     end
