@@ -49,6 +49,7 @@ module Pipeloader
         ActiveRecord::ConnectionAdapters::ConnectionPool.prepend(ConnectionPool)
         ActiveRecord::ConnectionAdapters::QueryCache::Store.prepend(QueryCacheStore)
         ActiveRecord::Base.singleton_class.prepend(QueryCaches)
+        ActiveModel::Validations.prepend(Validations)
       end
 
       # What these options of the application need.
@@ -124,6 +125,7 @@ require "pipeloader/patches/query_cache_store"
 require "pipeloader/patches/association"
 require "pipeloader/patches/preloader"
 require "pipeloader/patches/relation"
+require "pipeloader/patches/validations"
 require "pipeloader/patches/isolated_execution_state"
 require "pipeloader/patches/log_lines"
 require "pipeloader/patches/timeout"
