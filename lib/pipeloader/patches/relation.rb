@@ -5,14 +5,25 @@ module Pipeloader
     # Host:: ActiveRecord::Relation
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: as for associations: one relation object, iterated by several fields, is read once.
-    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this relation.
+    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this relation. A relation that is
+    #   extended with another `load` is read at once.
     module Relation
       def load(&block)
         fiber = Thread.current[ResolverFiber::KEY]
         # `load_async` sets `@loaded` before the records are there.
         return super if fiber.nil? || (@loaded && @future_result.nil? && @pipeloader_flight.nil?)
 
+        return fiber.without_parking { super } if pipeloader_loads_otherwise?
+
         Flight.over(self, fiber) { super }
+      end
+
+      # True if it has a `load` of its own, or a module's that it is extended with, as by Kaminari's `without_count`. That has
+      # changed the relation by now, and changes it back.
+      def pipeloader_loads_otherwise?
+        return false if ObjectSpace.internal_class_of(self).equal?(self.class)
+
+        !method(:load).owner.equal?(self.class.instance_method(:load).owner)
       end
 
       # Its rows, of which no records are made.
