@@ -102,6 +102,7 @@ module Pipeloader
       # Patches what an application may load, or configure, after this gem.
       def prepare_for_response
         @ssl ||= Outside.install_on_socket(::OpenSSL::SSL::SSLSocket) if defined?(::OpenSSL::SSL::SSLSocket)
+        @aasm ||= ::AASM::Core::Transition.prepend(StateMachineTransition) if defined?(::AASM::Core::Transition)
         return if @context || ActiveSupport::IsolatedExecutionState.isolation_level != :fiber
 
         @context = ActiveSupport::IsolatedExecutionState.singleton_class.prepend(IsolatedExecutionState)
@@ -126,6 +127,7 @@ require "pipeloader/patches/association"
 require "pipeloader/patches/preloader"
 require "pipeloader/patches/relation"
 require "pipeloader/patches/validations"
+require "pipeloader/patches/state_machine_transition"
 require "pipeloader/patches/isolated_execution_state"
 require "pipeloader/patches/log_lines"
 require "pipeloader/patches/timeout"

@@ -2,6 +2,8 @@
 
 require_relative "../support/test_helper"
 require "kaminari/activerecord/active_record_relation_methods" # and not all of it, which changes all models
+require "active_support/core_ext/kernel/reporting"
+silence_warnings { require "aasm" }
 
 # Objects that several fields have from one place, and code of gems that changes them for as long as it reads.
 class SharedObjectsTest < PipeloaderTest
@@ -59,5 +61,51 @@ class SharedObjectsTest < PipeloaderTest
       Schemas.resolve(3) { |index| ::Post.where(id: index + 1).extend(Kaminari::ActiveRecordRelationMethods).map(&:title) }
     end
     assert_equal [3], (bursts.map { |burst| burst[:reads].size })
+  end
+
+  # -- AASM's machine of a record, which says to guards what is asked -------------------------------------------------------
+
+  class Draft < ActiveRecord::Base
+    self.table_name = "posts"
+    attribute :state, :string, default: "draft"
+    include AASM
+    aasm(column: :state, enum: false) do
+      state :draft, initial: true
+      state :published, :hidden, :archived
+      event(:publish, guards: %i[comments? publishes?]) { transitions from: :draft, to: :published }
+      event(:hide, guards: %i[comments? hides?]) { transitions from: :draft, to: :hidden }
+      event(:file) do
+        transitions from: :draft, to: :published, guard: -> { !comments? }
+        transitions from: :draft, to: :archived, guard: %i[comments? archives?], unless: :hides?
+      end
+    end
+
+    def comments? = ::Comment.where(post_id: id).exists?
+    def publishes? = to?(:published)
+    def hides? = to?(:hidden)
+    def archives? = to?(:archived)
+    def to?(state) = ::User.exists? && [aasm.from_state, aasm.to_state] == [:draft, state]
+  end
+
+  def test_transitions
+    may = %i[may_publish? may_hide? may_file? may_publish?].map { |name| ->(it) { it.public_send(name) } }
+    assert_equal [true] * 4, refute_mixed(-> { Draft.find(1) }, *may)
+  end
+
+  def test_states_and_events
+    names = ->(list) { list.map(&:name) }
+    refute_mixed(-> { Draft.find(2) }, ->(it) { names[it.aasm.events(permitted: true)] }, ->(it) { names[it.aasm.states(permitted: true)] },
+                 ->(it) { it.aasm.permitted_transitions }, ->(it) { it.may_hide? }, ->(it) { names[it.aasm.events(permitted: false)] })
+  end
+
+  # One list for all records.
+  def test_failures
+    failures = lambda do |id|
+      lambda do |_|
+        draft = Draft.new(id: id)
+        [draft.may_file?, Draft.aasm.events.find { |it| it.name == :file }.failed_callbacks.size]
+      end
+    end
+    refute_mixed(-> {}, failures[1], failures[0], failures[-1], failures[1])
   end
 end
