@@ -2,8 +2,8 @@
 
 module Pipeloader
   # The state that Rails keeps "for the current thread or fiber", and code changes for the length of a block: scopes,
-  # `connected_to`, CurrentAttributes, time zone, log tags (all in ActiveSupport's execution state), the locale, and
-  # whether each query cache is on.
+  # `connected_to`, CurrentAttributes, time zone, log tags (all in ActiveSupport's execution state), I18n's configuration and
+  # locale, and whether each query cache is on.
   #
   # All fibers of a run work on one, the *base*, which is what the response began with. Between two fibers it is as it is
   # *known*. A fiber that parks inside `Post.unscoped { … }` leaves such a block open: it takes along what it sees, the base is
@@ -29,7 +29,8 @@ module Pipeloader
     def self.current(query_caches)
       execution = self.execution
       flags = query_caches.flat_map { |cache| [cache.enabled, cache.dirties] }
-      new(query_caches, execution, Snapshot.new(execution, I18n.config.locale, flags))
+      i18n = I18n.config
+      new(query_caches, execution, Snapshot.new(execution, i18n.locale, flags, i18n))
     end
 
     # Yields, and puts back what is seen now.
@@ -55,7 +56,7 @@ module Pipeloader
       return self unless Fiber.current_scheduler
 
       execution = Snapshot.memos(@execution).update(start.thaw)
-      DynamicState.new(@query_caches, execution, Snapshot.new(execution, start.locale, start.cache_flags))
+      DynamicState.new(@query_caches, execution, Snapshot.new(execution, start.locale, start.cache_flags, start.i18n))
     end
 
     # Between two fibers, things are as they were at +snapshot+ from now on.
@@ -75,7 +76,7 @@ module Pipeloader
       holder = ActiveSupport::IsolatedExecutionState.scope.current
       holder.active_support_execution_state = @execution unless holder.equal?(context)
       snapshot ||= @known
-      install_rest(snapshot.locale, snapshot.cache_flags)
+      install_rest(snapshot.i18n, snapshot.locale, snapshot.cache_flags)
     end
 
     # Called before other code runs on this thread: puts back how things are known.
@@ -95,15 +96,15 @@ module Pipeloader
     #: (Snapshot) -> bool
     def at_rest?(rest)
       @execution.equal?(ActiveSupport::IsolatedExecutionState.context.active_support_execution_state) &&
-        rest.like?(@execution) && rest.locale == I18n.config.locale && same_cache_flags?(rest.cache_flags)
+        rest.like?(@execution) && rest.same_locale?(I18n.config) && same_cache_flags?(rest.cache_flags)
     end
 
     # The state that code on this thread sees now.
     #
     #: () -> Snapshot
     def seen
-      execution = DynamicState.execution
-      Snapshot.new(execution, I18n.config.locale, @query_caches.flat_map { |cache| [cache.enabled, cache.dirties] })
+      execution, i18n = DynamicState.execution, I18n.config
+      Snapshot.new(execution, i18n.locale, @query_caches.flat_map { |cache| [cache.enabled, cache.dirties] }, i18n)
     end
 
     # @return [Snapshot] how +from+ is after the changes that led from +earlier+ to +now+
@@ -111,7 +112,8 @@ module Pipeloader
       outer = DynamicState.current(@query_caches)
       install(from)
       now.apply_changes_since(earlier, @execution)
-      install_rest(now.locale == earlier.locale ? from.locale : now.locale,
+      install_rest(now.i18n.equal?(earlier.i18n) ? from.i18n : now.i18n,
+                   now.locale == earlier.locale ? from.locale : now.locale,
                    now.cache_flags == earlier.cache_flags ? from.cache_flags : now.cache_flags)
       seen
     ensure
@@ -129,9 +131,10 @@ module Pipeloader
 
     private
 
-    def install_rest(locale, cache_flags)
-      i18n = I18n.config # this fiber's own, or the thread's, depending on Ruby
-      i18n.locale = locale unless i18n.locale == locale
+    def install_rest(i18n, locale, cache_flags)
+      current = I18n.config # this fiber's own, or the thread's, depending on Ruby
+      I18n.config = current = i18n unless i18n.nil? || current.equal?(i18n)
+      current.locale = locale unless current.locale == locale
       index = -1
       @query_caches.each do |cache|
         cache.enabled = cache_flags[index += 1]

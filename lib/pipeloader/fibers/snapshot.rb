@@ -63,7 +63,9 @@ module Pipeloader
     # Made by ActiveSupport and ActiveRecord when they first need it, and kept: the instrumenter by which all events are sent;
     # from ActiveRecord 8.1 on, what adds up times.
     MEMOS = %i[active_support_notifications_registry active_record_instrumenter active_record_runtime].freeze
-    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS
+    # True if a configuration of I18n may be one fiber's: i18n 1.15 keeps them in the storage of fibers, where there is one.
+    OWNED = I18n::Config.method_defined?(:owned_by?)
+    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS, :OWNED
 
     # True if the value is one list for all, however it grows.
     def self.collection?(key) = COLLECTIONS.include?(key)
@@ -78,11 +80,16 @@ module Pipeloader
     # True if it's neither compared nor put back.
     def self.left_alone?(key, value) = counter?(key, value) || memo?(key)
 
+    # @return [I18n::Config, nil] nil where each fiber has one to itself
+    attr_reader :i18n
+
     attr_reader :locale, :cache_flags, :entries, :instances, :attributes
 
     # @param execution [Hash] {active_record_scope_registry: #<ScopeRegistry>, time_zone: …}
     # @param cache_flags [Array] of each query cache, whether it is on, and whether writes empty it
-    def initialize(execution, locale, cache_flags)
+    # @param i18n [I18n::Config] that all fibers see: an action of a controller's or a mailer's puts its own in place
+    def initialize(execution, locale, cache_flags, i18n = I18n.config)
+      @i18n = i18n unless OWNED && Fiber.respond_to?(:[])
       @locale = locale
       @cache_flags = cache_flags
       @entries = execution.reject { |key, value| Snapshot.left_alone?(key, value) || nothing?(key, value) }
@@ -115,6 +122,9 @@ module Pipeloader
 
       compare(execution).tap { |same| @fingerprint = Fingerprint.new(execution) if same }
     end
+
+    # True if +i18n+ is the same, and its locale.
+    def same_locale?(i18n) = (@i18n.equal?(i18n) || @i18n.nil?) && @locale == i18n.locale
 
     # Makes +execution+ what it was, but for what is left alone.
     def restore(execution)
