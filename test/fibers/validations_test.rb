@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require_relative "../support/test_helper"
+require_relative "../support/answers"
 
 # A record that several fields share has one list of errors, and one context of validation.
-class ValidationsTest < PipeloaderTest
+class ValidationsTest < AnswerTest
   class Draft < ActiveRecord::Base
     self.table_name = "posts"
     has_many :comments, foreign_key: :post_id
@@ -56,6 +56,12 @@ class ValidationsTest < PipeloaderTest
     messages = ->(context) { ->(it) { [it.valid?(context), it.errors.full_messages] } }
     short, taken = [false, ["Title is taken", "is short"]], [false, ["Title is taken"]]
     assert_equal [short, taken, short], refute_mixed(form, messages[:publish], messages[nil], messages[:publish])
+  end
+
+  # What several records ask goes together.
+  def test_records_of_their_own
+    forms = Array.new(3) { |index| Form.new.tap { |it| it.title = "post #{index * 9}" } }
+    assert_equal [1, [true, false, true]], [bursts { @said = Pipeloader.map(forms, &:valid?) }.size, @said]
   end
 
   # What was read for others before goes along.

@@ -8,8 +8,13 @@ module Pipeloader
     #   validations read. A sibling that validates the same object meanwhile would empty the one and set the other.
     # Falls through when:: the current fiber is no resolver's.
     module Validations
-      def valid?(...) = ResolverFiber.at_once { super }
-      def validate(...) = ResolverFiber.at_once { super }
+      def valid?(...) = pipeloader_alone { super }
+      def validate(...) = pipeloader_alone { super }
+
+      private
+
+      # Yields; siblings wait until it has been validated.
+      def pipeloader_alone(&) = (fiber = ResolverFiber.current) ? Flight.over(self, fiber, &) : yield
     end
   end
 end
