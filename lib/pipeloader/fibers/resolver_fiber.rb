@@ -266,11 +266,12 @@ module Pipeloader
       parks? && @state.at_rest? && !(wanted.one? && alone?) ? look_up.together(@state.start) : look_up.alone
     end
 
-    # Somebody is about to write: what was asked for before is read first.
+    # Somebody is about to write: what was asked for before is read first, and is where those want it who have asked.
     def catch_up
       await_turn_to_act
       outdate
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
+      @parking.land(@run.flights) if @run && !@run.fibers_away.zero?
     end
 
     # Somebody may have written: what has been read ahead is what was there before.

@@ -195,6 +195,15 @@ module Pipeloader
 
     # Host:: ActiveRecord::Associations::SingularAssociation; see CollectionAssociation.
     module SingularAssociation
+      # As there: what a sibling has assigned meanwhile stays.
+      def find_target(...)
+        return super unless ResolverFiber.current
+
+        loaded, target = @loaded, @target
+        found = super
+        @loaded.equal?(loaded) && @target.equal?(target) ? found : @target
+      end
+
       def writer(...)
         Flight.await_end(self) if @pipeloader_flight
         super
