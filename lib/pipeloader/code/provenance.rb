@@ -58,7 +58,9 @@ module Pipeloader
       # True if ActiveRecord has generated a method for an attribute of its model's.
       #
       #: (UnboundMethod?) -> bool
-      def generated?(method) = method&.owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods)
+      def generated?(method)
+        method&.owner.is_a?(ActiveRecord::AttributeMethods::GeneratedAttributeMethods) && active_record?(method)
+      end
 
       # True if a method of that name may have been generated for another attribute: beside a column `price`, `price_was` isn't
       # what the column of that name has.
@@ -72,6 +74,9 @@ module Pipeloader
       # @param model [Class] of records
       # @return [Array<Class>] of the relations and proxies that an association to it gives
       def association_types(model) = ASSOCIATIONS.map { |host| model.relation_delegate_class(host) }
+
+      # @return [Array<Class>] the same, and those of the model's own
+      def relation_types(model) = [model.relation_delegate_class(ActiveRecord::Relation), *association_types(model)]
 
       # True if ActiveRecord's methods of these +names+ run as they are, of each of the +types+.
       def active_record_alone_in?(types, names)

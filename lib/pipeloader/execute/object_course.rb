@@ -31,7 +31,8 @@ module Pipeloader
         quiet
       end
     end
-    private_constant :Steps, :Call, :Evaluation, :Follow
+    NONE = [].freeze
+    private_constant :Steps, :Call, :Evaluation, :Follow, :NONE
 
     # @return [Hash{String => GraphQL::Language::Nodes::Field, Array}] what is selected of each, as graphql-ruby has gathered it
     attr_reader :fields
@@ -48,7 +49,7 @@ module Pipeloader
       @partial = partial
       @fields = fields
       @watched = watched
-      @leaves = partial.leaves(keys)
+      @leaves = partial.leaves(keys).map { |key, *leaf| in_turn?(key, NONE) ? [key] : [key, *leaf] }
       @positions = fields.each_key.with_index.to_h
     end
 
@@ -92,8 +93,8 @@ module Pipeloader
     # Things in one list may know one another.
     def follows?(left) = !@partial.record? && opaque?(left)
 
-    # True if a field of an object before may have put into the context what it asks for.
-    def in_turn?(key, left) = @partial.asks?(key) && opaque?(left)
+    # True if a field of an object before may have put into the context what it asks for, or set what decides its value.
+    def in_turn?(key, left) = plain?(key, left) && (@partial.asks?(key) || @partial.stateful?(key)) && opaque?(left)
 
     def opaque?(left) = @fields.any? { |key, _| !plain?(key, left) }
 

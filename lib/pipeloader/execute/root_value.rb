@@ -119,7 +119,7 @@ module Pipeloader
 
     # True if the columns are there, and the associations are what the database says.
     def fits?(record)
-      @plan.family.include?(record) && @plan.family.tells?(record) && record.persisted? && !record.strict_loading? &&
+      @plan.family.include?(record) && @plan.family.tells?(record) && record.persisted? && !ReturnedValue.strict?(record) &&
         Attachment.unchanged?(record) && @plan.links.all? { |link| ReturnedValue.unread?(record, link.name) } &&
         @plan.projection.columns.all? { |name| record.has_attribute?(name) }
     end

@@ -218,7 +218,7 @@ module Pipeloader
     def picks?(type, field, model)
       once_of_field(:picks, type, model, field) do
         method = PlainField.of(type, field).method_of(model)
-        !method.nil? && Bytecode.mentions?(method, Chain::PICKING)
+        !method.nil? && Bytecode.mentions?(method, Chain::PICKING + Chain::PLACES)
       end
     end
 

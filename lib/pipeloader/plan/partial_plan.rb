@@ -58,6 +58,12 @@ module Pipeloader
     # True if a plain field asks the context, into which a field before it may have put something.
     def asks?(key) = @asking.key?(key)
 
+    # True if a plain field's value may depend on what code before it has set: a time is in the zone of who first asks its record,
+    # and nobody knows what a type of the application's asks.
+    def stateful?(key)
+      record? && @columns[key].any? { |name| !Cast.stateless?(@model.attribute_types.fetch(name.to_s)) }
+    end
+
     # True if all models are as they were, as Plan#current?, and all methods.
     def current?
       return false if @formulas.any?(&:over?)
@@ -73,7 +79,7 @@ module Pipeloader
 
     # As ActiveRecord: what is loaded, or isn't saved, isn't read.
     def linked?(link, record)
-      !link.leads_back? && record.persisted? && !record.strict_loading? && ReturnedValue.unread?(record, link.name) &&
+      !link.leads_back? && record.persisted? && !ReturnedValue.strict?(record) && ReturnedValue.unread?(record, link.name) &&
         link.for?(record)
     end
 

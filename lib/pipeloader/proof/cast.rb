@@ -21,7 +21,11 @@ module Pipeloader
     ).to_set.freeze
     LIST = "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Array"
     UUID = "ActiveRecord::ConnectionAdapters::PostgreSQL::OID::Uuid"
-    private_constant :AS_DECODED, :KNOWN, :LIST, :UUID
+    # What ActiveRecord calls of a type, of which nobody else may have a part.
+    METHODS = %i[deserialize cast cast_value].freeze
+    private_constant :AS_DECODED, :KNOWN, :LIST, :UUID, :METHODS
+
+    @own = {}.compare_by_identity # {class of types => whether it is as ActiveRecord has it}
 
     # What a reader makes of a column.
     Reading = Struct.new(:column, :cast) do
@@ -45,16 +49,40 @@ module Pipeloader
     #
     #: (ActiveModel::Type::Value) -> bool
     def self.known?(attribute)
-      attribute = attribute.__getobj__ if ActiveRecord::AttributeMethods::TimeZoneConversion::TimeZoneConverter === attribute
+      attribute = attribute.__getobj__ if zoned?(attribute)
       attribute = attribute.subtype if attribute.class.name == LIST
-      KNOWN.include?(attribute.class.name)
+      KNOWN.include?(attribute.class.name) && own?(attribute.class)
     end
+
+    # True if its values are the same whoever asks for them, and when.
+    #
+    #: (ActiveModel::Type::Value) -> bool
+    def self.stateless?(attribute) = !zoned?(attribute) && known?(attribute)
+
+    def self.zoned?(attribute)
+      attribute = attribute.subtype if attribute.class.name == LIST
+      ActiveRecord::AttributeMethods::TimeZoneConversion::TimeZoneConverter === attribute
+    end
+
+    # True if ActiveRecord's methods of that class run as they are.
+    #
+    #: (Class) -> bool
+    def self.own?(type)
+      @own.fetch(type) do
+        methods = METHODS.select { |name| type.method_defined?(name) || type.private_method_defined?(name) }
+        @own[type] = methods.all? { |name| Provenance.active_record_alone?(type.instance_method(name)) }
+      end
+    end
+    private_class_method :zoned?, :own?
 
     #: (ActiveModel::Type::Value) -> void
     def initialize(attribute)
       @attribute = attribute
-      @decoded = AS_DECODED.fetch(attribute.class.name, [])
+      @decoded = Cast.decoded(attribute.class)
     end
+
+    # @return [Array<Class>] of the values that a type leaves as pg has decoded them
+    def self.decoded(type) = AS_DECODED.key?(type.name) && own?(type) ? AS_DECODED.fetch(type.name) : []
 
     # @return [Array<Class>] of the values that are what pg has decoded
     attr_reader :decoded

@@ -33,6 +33,8 @@ module Pipeloader
     SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
     # Those that take it of what is in memory.
     PICKING = %i[first take last].freeze
+    # And those that a chain may not end with.
+    PLACES = %i[second third fourth fifth forty_two second_to_last third_to_last].freeze
     # Ends what lists records themselves, of which blocks ask something: `items.sum { |item| item.price }`.
     EACH = Call.new(:each, [].freeze, {}.freeze).freeze
     private_constant :CONDITIONS

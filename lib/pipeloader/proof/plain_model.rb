@@ -5,8 +5,8 @@ module Pipeloader
   # owners of the methods, for the model and for the sub-classes that are loaded (single-table inheritance).
   class PlainModel
     CLASS_METHODS = %i[instantiate instantiate_instance_of discriminate_class_for_record _load_from_sql _query_by_sql
-                       find_by_sql].freeze
-    INSTANCE_METHODS = %i[init_with_attributes _read_attribute association].freeze
+                       find_by_sql scope_for_association default_scoped relation].freeze
+    INSTANCE_METHODS = %i[init_with_attributes _read_attribute association respond_to?].freeze
     private_constant :CLASS_METHODS, :INSTANCE_METHODS
 
     class << self
@@ -91,11 +91,8 @@ module Pipeloader
     # @return [String, nil] why its rows don't tell what its records do; nil if they do, or its #callbacks know which don't
     def objection_to_rows = odd_table || callbacks.objection_to_rows || own_code
 
-    # @return [String, nil] why its attributes aren't what its readers read; nil if they are
-    def objection_to_readers
-      method = @model.instance_method(:_read_attribute)
-      "`_read_attribute` on #{method.owner.inspect}" unless Provenance.active_record?(method)
-    end
+    # @return [String, nil] why its attributes aren't what graphql-ruby is told; nil if they are
+    def objection_to_readers = foreign_of(%i[_read_attribute respond_to?].map { |name| @model.instance_method(name) })
 
     # Columns that every row must have: the primary key, the column that tells the class, and those that callbacks ask.
     #
@@ -279,10 +276,14 @@ module Pipeloader
     end
 
     def own_code
-      methods = @family.members.lazy.flat_map do |model|
-        CLASS_METHODS.map { |name| model.method(name) } + INSTANCE_METHODS.map { |name| model.instance_method(name) }
-      end
-      foreign = methods.find { |method| !Provenance.active_record?(method) }
+      foreign_of(@family.members.lazy.flat_map do |model|
+        CLASS_METHODS.map { |name| model.method(name) } + INSTANCE_METHODS.map { |name| model.instance_method(name) } +
+          Provenance.relation_types(model).product(AssociationQuery::RELATION).map { |type, name| type.instance_method(name) }
+      end)
+    end
+
+    def foreign_of(methods)
+      foreign = methods.find { |method| !Provenance.active_record_alone?(method) }
       "`#{foreign.name}` on #{foreign.owner.inspect}" if foreign
     end
 

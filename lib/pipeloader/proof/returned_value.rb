@@ -114,10 +114,13 @@ module Pipeloader
       def readable_association?(association)
         owner = association.owner
         reflection = association.reflection
-        !association.loaded? && association.target.empty? && owner.persisted? && !owner.strict_loading? &&
+        !association.loaded? && association.target.empty? && owner.persisted? && !strict?(owner) &&
           !reflection.strict_loading? && only_added_to?(reflection) && !reflection.options[:disable_joins] &&
           !PlainModel.counted?(reflection) && keyed?(owner, reflection)
       end
+
+      # True if it is strict-loading, or makes records of its associations so (`mode: :n_plus_one_only`).
+      def strict?(record) = record.strict_loading? || record.strict_loading_n_plus_one_only?
 
       # True if nothing of an association's is in memory, though somebody may have asked it something.
       def unread?(record, name)

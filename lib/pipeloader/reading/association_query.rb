@@ -20,6 +20,16 @@ module Pipeloader
     private_constant :MOST, :PROJECTIONS
 
     class << self
+      # True if an association is read by nothing but ActiveRecord's methods.
+      #
+      # @param klass [Class] of its records
+      def hosts_own?(klass, reflection)
+        relation = klass.relation_delegate_class(ActiveRecord::AssociationRelation)
+        methods = ASSOCIATION.map { |name| reflection.association_class.instance_method(name) } +
+                  MODEL.map { |name| klass.method(name) } + RELATION.map { |name| relation.instance_method(name) }
+        methods.all? { |method| Provenance.active_record_alone?(method) }
+      end
+
       # @return [AssociationQuery] kept as long as ActiveRecord keeps what it has built for that class
       def of(klass, reflection)
         built = klass.instance_variable_get(:@find_by_statement_cache)
@@ -61,7 +71,7 @@ module Pipeloader
       @reflection = reflection
       @single = reflection.chain.size == 1
       @key = reflection.join_foreign_key if @single && reflection.type.nil? && !reflection.join_foreign_key.is_a?(Array)
-      @readable = depends_on_keys? && hosts_own?
+      @readable = depends_on_keys? && AssociationQuery.hosts_own?(klass, reflection)
       @reads = Bounded.new(PROJECTIONS).compare_by_identity # {Projection or nil => {hash of scopes => [scopes, AssociationRead]}}
     end
 
@@ -116,13 +126,6 @@ module Pipeloader
       return @reflection.scope.nil? || @reflection.scope.arity.zero? if @single
 
       !@reflection.has_scope? && links.none? { |model| default_scopes?(model) }
-    end
-
-    def hosts_own?
-      relation = @klass.relation_delegate_class(ActiveRecord::AssociationRelation)
-      methods = ASSOCIATION.map { |name| @reflection.association_class.instance_method(name) } +
-                MODEL.map { |name| @klass.method(name) } + RELATION.map { |name| relation.instance_method(name) }
-      methods.all? { |method| Provenance.active_record_alone?(method) }
     end
 
     # The models that a :through association leads through, and its source's.
