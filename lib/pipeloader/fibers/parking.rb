@@ -118,15 +118,6 @@ module Pipeloader
       @waiting_for = nil
     end
 
-    # Lets the fibers go on that load something, until they have.
-    #
-    # @param flights [Array<Flight>]
-    def land(flights)
-      return if flights.empty? || !allowed? || @response.in_new_transaction?
-
-      let_others_go_on { flights.all?(&:landed?) }
-    end
-
     # True if the fiber waits for a flight of +other+, or of one that does.
     def waits_for?(other)
       !@waiting_for.nil? && (@waiting_for.of?(other) || @waiting_for.waits_for?(other))

@@ -48,6 +48,10 @@ module Pipeloader
     # The Flight of what it loads, and the SourceRounds::Fetch of the source that it runs; nil for none.
     attr_accessor :flight, :fetch
 
+    # @return [Array(ActiveRecord::Associations::Association, ActiveRecord::Base), nil] what it has found of one that a sibling
+    #   has changed meanwhile
+    attr_accessor :missed
+
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.
     attr_accessor :subject
 
@@ -80,7 +84,7 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
-      @subject = @followers = @branch = @gathering = @task = nil
+      @subject = @followers = @branch = @gathering = @task = @missed = nil
       @jobs = @uncoalesced = @nested = 0
     end
 
@@ -266,12 +270,11 @@ module Pipeloader
       parks? && @state.at_rest? && !(wanted.one? && alone?) ? look_up.together(@state.start) : look_up.alone
     end
 
-    # Somebody is about to write: what was asked for before is read first, and is where those want it who have asked.
+    # Somebody is about to write: what was asked for before is read first.
     def catch_up
       await_turn_to_act
       outdate
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
-      @parking.land(@run.flights) if @run && !@run.fibers_away.zero?
     end
 
     # Somebody may have written: what has been read ahead is what was there before.

@@ -101,9 +101,6 @@ module Pipeloader
 
     def fibers_away = @away.size
 
-    # @return [Array<Flight>] of the fibers that wait
-    def flights = @away.keys.filter_map(&:flight)
-
     # True if too many fibers of a Multiplex wait for others to begin: those of this run go on.
     def crowded?(running = 0) = !@multiplex.nil? && @multiplex.crowded?(running) && (running.positive? || @away.any?)
 

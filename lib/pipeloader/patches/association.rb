@@ -20,7 +20,7 @@ module Pipeloader
         return super if fiber.nil? || @loaded
         return pipeloader_take_ahead(fiber) ? @target : super if fiber.response.ahead_of?(self)
 
-        Flight.over(self, fiber) { super }
+        Flight.over(self, fiber) { pipeloader_keeping_changes(fiber) { super() } }
       end
 
       # ActiveRecord 8.0 and later pass `async:`.
@@ -28,9 +28,25 @@ module Pipeloader
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || options[:async] || violates_strict_loading?
 
-        fiber.response.association(self, fiber) do
+        changes = @pipeloader_changes
+        found = fiber.response.association(self, fiber) do
           Flight.over(self, fiber) { pipeloader_find_by_keys(fiber) || pipeloader_unscoped { super } }
         end
+        return found if changes == @pipeloader_changes
+
+        (@pipeloader_changed ||= {}.compare_by_identity)[fiber] = Changed.new(found, @loaded, pipeloader_left, @stale_state)
+        found
+      end
+
+      # What a sibling that is loading it will find, isn't for who asks from here on.
+      def reset
+        remove_instance_variable(:@pipeloader_flight) if pipeloader_change
+        super
+      end
+
+      def target=(...)
+        pipeloader_change
+        super
       end
 
       # True if it is read by a relation of its own, and not by a statement that all owners have in common.
@@ -63,7 +79,7 @@ module Pipeloader
 
       # Whoever asks while another fiber loads, waits: `size`, `empty?`, `ids` and the readers all ask this first.
       def loaded?
-        @pipeloader_flight&.await
+        @pipeloader_flight&.await unless @pipeloader_changed&.key?(Thread.current[ResolverFiber::KEY])
         super
       end
 
@@ -86,7 +102,34 @@ module Pipeloader
         def self.eager_loading? = false
       end
 
+      # What a sibling has made of an association while its records were +found+.
+      Changed = Struct.new(:found, :loaded, :target, :stale_state)
+      private_constant :Changed
+
       private
+
+      # Takes note that it is about to be changed.
+      #
+      # @return [Boolean] whether a sibling is loading it
+      def pipeloader_change
+        flight = @pipeloader_flight
+        return false if !flight.instance_of?(Flight) || flight.landed? || flight.of?(Thread.current[ResolverFiber::KEY])
+
+        @pipeloader_changes = (@pipeloader_changes || 0) + 1
+        true
+      end
+
+      # Yields, to load it. What a sibling has made of it meanwhile stays, and who loads it has what was there before.
+      def pipeloader_keeping_changes(fiber)
+        target = yield
+        changed = @pipeloader_changed&.delete(fiber) or return target
+
+        @loaded, @target, @stale_state = changed.loaded, changed.target, changed.stale_state
+        pipeloader_missed(changed.found, fiber)
+      end
+
+      def pipeloader_missed(found, fiber) = fiber.missed = [self, found.first]
+      def pipeloader_left = @target
 
       # As load_target, with what has been read ahead. A :through association asks more of its owner before it reads.
       #
@@ -175,12 +218,13 @@ module Pipeloader
         return super if fiber.nil? || @loaded
         return pipeloader_take_ahead(fiber) ? @target : super if fiber.response.ahead_of?(self)
 
-        Flight.over(self, fiber) { super }
+        Flight.over(self, fiber) { pipeloader_keeping_changes(fiber) { super() } }
       end
 
       # A record that is made in memory (`object.comments.build`) isn't an earlier field's, whose records are on their way.
       def add_to_target(...)
         Flight.await_end(self) if @pipeloader_flight
+        pipeloader_change
         super
       end
 
@@ -191,17 +235,21 @@ module Pipeloader
       def merge_target_lists(persisted, memory) = @loaded && ResolverFiber.current ? memory : super
 
       def pipeloader_target(records) = merge_target_lists(records, @target)
+
+      def pipeloader_missed(found, _fiber) = found
+      def pipeloader_left = @target.dup
     end
 
     # Host:: ActiveRecord::Associations::SingularAssociation; see CollectionAssociation.
     module SingularAssociation
-      # As there: what a sibling has assigned meanwhile stays.
-      def find_target(...)
-        return super unless ResolverFiber.current
+      # As ActiveRecord's, but for a sibling's changes: the record is what it has found itself.
+      def reader
+        record = super
+        fiber = Thread.current[ResolverFiber::KEY]
+        return record unless fiber&.missed&.first.equal?(self)
 
-        loaded, target = @loaded, @target
-        found = super
-        @loaded.equal?(loaded) && @target.equal?(target) ? found : @target
+        found, fiber.missed = fiber.missed.last, nil
+        found
       end
 
       def writer(...)

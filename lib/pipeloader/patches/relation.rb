@@ -38,6 +38,14 @@ module Pipeloader
       def first_or_create(...) = Pipeloader.without_parking { super }
       def first_or_create!(...) = Pipeloader.without_parking { super }
 
+      # What a sibling that is loading it will find, isn't for who asks from here on.
+      def reset
+        flight = @pipeloader_flight
+        sibling = flight.instance_of?(Flight) && !flight.landed? && !flight.of?(Thread.current[ResolverFiber::KEY])
+        remove_instance_variable(:@pipeloader_flight) if sibling
+        super
+      end
+
       # `size`, `empty?`, `first`, `pluck` and others ask this before they read.
       def loaded?
         @pipeloader_flight&.await
