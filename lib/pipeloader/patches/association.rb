@@ -103,7 +103,10 @@ module Pipeloader
       end
 
       # What a sibling has made of an association while its records were +found+.
-      Changed = Struct.new(:found, :loaded, :target, :stale_state)
+      Changed = Struct.new(:found, :loaded, :target, :stale_state) do
+        # True if it has only been forgotten: whoever loads it anew writes over what others find.
+        def nothing? = !loaded && Array(target).empty?
+      end
       private_constant :Changed
 
       private
@@ -122,7 +125,8 @@ module Pipeloader
       # Yields, to load it. What a sibling has made of it meanwhile stays, and who loads it has what was there before.
       def pipeloader_keeping_changes(fiber)
         target = yield
-        changed = @pipeloader_changed&.delete(fiber) or return target
+        changed = @pipeloader_changed&.delete(fiber)
+        return target if changed.nil? || changed.nothing?
 
         @loaded, @target, @stale_state = changed.loaded, changed.target, changed.stale_state
         pipeloader_missed(changed.found, fiber)
