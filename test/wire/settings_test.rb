@@ -644,7 +644,7 @@ class SettingsTest < WireCase
       terminate_any(random) if random.rand(8).zero?
     end
     enough = true
-    workers.each { |worker| ended?(worker) }
+    assert(workers.all? { |worker| ended?(worker) })
     Gated.connection_pool.reap
     kinds = Array.new(answered.size) { answered.pop }
     assert_equal [], kinds - %i[own error struck]
@@ -684,6 +684,7 @@ class SettingsTest < WireCase
     :error
   ensure
     release
+    Gated.connection_pool.find_lost
   end
 
   def terminate_any(random)

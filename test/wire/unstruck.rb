@@ -8,6 +8,14 @@ module Unstruck
     def lease_connection = Thread.handle_interrupt(Object => :never) { super }
     def release_connection(...) = Thread.handle_interrupt(Object => :never) { super }
     def checkout(...) = Thread.handle_interrupt(Object => :never) { super.tap(&:connect!) }
+
+    # Where no fiber of ours asks, in an Enumerator's, `with_connection` takes one from here, and is struck before it has put it down.
+    def find_lost
+      Thread.handle_interrupt(Object => :never) do
+        mine = ActiveSupport::IsolatedExecutionState.context
+        connections.each { |it| checkin(it) if it.owner.equal?(mine) && !it.equal?(connection_lease.connection) }
+      end
+    end
   end
 
   # A transaction that the server has begun, or ended, and ActiveRecord hasn't.
