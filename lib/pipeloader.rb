@@ -225,7 +225,8 @@ module Pipeloader
       super
     end
 
-    # A resolver's, whose fiber's stack is an eighth of the thread's: without Pipeloader there may be an answer.
+    # From graphql 2.6 on, graphql-ruby answers a stack that ends. A resolver's fiber has an eighth of a thread's stack: without
+    # Pipeloader there may be another answer.
     def query_stack_error(query, error)
       attempt = Attempt.current
       attempt.enclose(error) if attempt&.unhandled?(error)

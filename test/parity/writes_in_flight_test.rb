@@ -42,6 +42,10 @@ class WritesInFlightTest < AnswerTest
     opaque(:touched) { ::User.where(id: object.author_id).update_all("name = name || '?'") && object.author.name }
     opaque(:listed) { context[:posts].map(&:title).join(",") }
     opaque(:relisted) { ::Post.update_all("title = title || '!'") && context[:posts].reload.map(&:title).join(",") }
+    opaque(:removed) { object.comments.destroy(::Comment.where(post_id: object.id).order(:id).first) && object.comments.map(&:body).sort.join(",") }
+    opaque(:relisted_inside) { ::Post.transaction { ::Post.update_all("title = title || '!'") && context[:posts].reload.map(&:title).join(",") } }
+    opaque(:listed_late) { ::Tag.count && ::Tag.where(id: 1).count && context[:posts].map(&:title).join(",") }
+    opaque(:loaded) { object.association(:author).load_target&.name }
     opaque(:cleared) { object.update!(author: nil) && object.author.inspect }
   end
 
@@ -58,7 +62,8 @@ class WritesInFlightTest < AnswerTest
   end
 
   PAIRS = %w[authorName].product(%w[handOver assigned created createdInside renewed reset touched laterRenewed cleared]) +
-          %w[bodies commentBodies].product(%w[commented nested]) + [%w[listed relisted], %w[editorName handOver]]
+          %w[bodies commentBodies].product(%w[commented nested removed]) + %w[loaded].product(%w[handOver renewed cleared]) +
+          [%w[listed relisted], %w[editorName handOver]]
 
   PAIRS.each do |names|
     [names, ["waits", *names], [*names, "waits"]].each do |fields|
@@ -66,6 +71,13 @@ class WritesInFlightTest < AnswerTest
     end
     # The later field may have read before the earlier one wrote, but what is written stays.
     define_method(:"test_rows_of_#{names.reverse.join("_")}") { assert_equal(*outcomes(names.reverse).map { |all| all.map(&:last) }) }
+  end
+
+  # A relation has one list of records: who was loading it shows those that were loaded anew.
+  def test_a_relation_that_is_loaded_anew_in_a_transaction
+    lists = outcomes(%w[listed relistedInside listedLate]).map { |all| all.map { |answer, _| answer.dig("data", "post").slice("relistedInside", "listedLate") } }
+    assert_equal(*lists)
+    assert_match(/!/, lists.first.first["listedLate"])
   end
 
   private

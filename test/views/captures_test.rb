@@ -89,6 +89,21 @@ class CapturesTest < RailsPageTest
     assert_equal "<p>1</p>", view.tag.p { view.concat("1") }
   end
 
+  # The last to leave wasn't the first to come.
+  def test_nobody_is_left_inside
+    view, inside, go = ActionController::Base.helpers, Queue.new, Queue.new
+    render = ->(text) { Pipeloader.map([text, text]) { |it| view.tag.b { view.concat(it) } } }
+    first = Thread.new { Pipeloader.map([1, 2]) { |it| view.tag.i { inside << it && go.pop } } }
+    inside.pop
+    second = Thread.new { Pipeloader.map([1, 2]) { |it| view.tag.i { inside << it && go.pop } } }
+    inside.pop
+    4.times { go << nil }
+    [first, second].each(&:join)
+    buffers = [view, view.output_buffer].compact
+    assert_equal [nil], buffers.map { |it| it.instance_variable_get(:@pipeloader_changer) }.uniq
+    assert_equal ["<b>a</b>"] * 2, render.call("a")
+  end
+
   # Who fails leaves the buffer as it was.
   def test_failures
     assert_alike do

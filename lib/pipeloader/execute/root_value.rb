@@ -41,7 +41,7 @@ module Pipeloader
       return unless ReturnedValue.plain?(value)
       return records(value.records) if value.loaded? || value.scheduled?
 
-      return unless narrows?(value) && ReturnedValue.alike_unloaded?(value) && SteadyRows.of?(value)
+      return unless narrows?(value) && ReturnedValue.alike_unloaded?(value) && asking(value) { SteadyRows.of?(value) }
 
       Frame.of(@plan, read(value), coerced: false, growth: @growth)
     end

@@ -58,7 +58,7 @@ module Pipeloader
       again ? repeat(&) : raise
     rescue Enclosures::Directed
       repeat(&)
-    rescue StandardError => e
+    rescue StandardError, SystemStackError => e
       raise unless answerable?(e) && repeatable?
 
       repeat(&)
@@ -70,6 +70,7 @@ module Pipeloader
     # is raised there is given to handlers of theirs.
     def answerable?(error)
       return false if interrupted?(error) || !@attempt.unhandled?(error)
+      return true if SystemStackError === error # it is executed on the thread's own stack
 
       GraphQL::ExecutionError === error || !GraphQL::Execution::Errors.find_handler_for(@schema, error.class).nil?
     end

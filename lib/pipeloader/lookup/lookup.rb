@@ -52,7 +52,7 @@ module Pipeloader
         return "#{name} is polymorphic" if reflection.polymorphic?
         return "#{name} depends on its record" unless PlainModel.independent?(reflection)
         return "#{name} is strict-loading" if reflection.strict_loading?
-        return "#{name} isn't ActiveRecord's alone" unless AssociationQuery.hosts_own?(reflection.klass, reflection)
+        return "#{name} isn't ActiveRecord's alone" unless AssociationQuery.of(reflection.klass, reflection).hosts_own?
         return "#{name} has nothing for a blank key" if blank_key?(reflection)
         return "an extension of #{name} has a method of ActiveRecord's, or of the model's" unless only_added_to?(reflection)
 

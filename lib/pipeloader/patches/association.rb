@@ -18,7 +18,10 @@ module Pipeloader
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || @loaded
-        return pipeloader_take_ahead(fiber) ? @target : super if fiber.response.ahead_of?(self)
+
+        if fiber.response.ahead_of?(self)
+          return pipeloader_take_ahead(fiber) ? @target : pipeloader_keeping_changes(fiber) { super() }
+        end
 
         Flight.over(self, fiber) { pipeloader_keeping_changes(fiber) { super() } }
       end
@@ -38,7 +41,7 @@ module Pipeloader
         found
       end
 
-      # What a sibling that is loading it will find, isn't for who asks from here on.
+      # A sibling's load in flight no longer counts for later callers.
       def reset
         remove_instance_variable(:@pipeloader_flight) if pipeloader_change
         super
@@ -104,7 +107,7 @@ module Pipeloader
 
       # What a sibling has made of an association while its records were +found+.
       Changed = Struct.new(:found, :loaded, :target, :stale_state) do
-        # True if it has only been forgotten: whoever loads it anew writes over what others find.
+        # True if it has only been forgotten: the next load writes over what this one stores.
         def nothing? = !loaded && Array(target).empty?
       end
       private_constant :Changed
@@ -122,17 +125,19 @@ module Pipeloader
         true
       end
 
-      # Yields, to load it. What a sibling has made of it meanwhile stays, and who loads it has what was there before.
+      # Yields, to load it. What a sibling has made of it meanwhile stays, and the caller gets the records that were found.
       def pipeloader_keeping_changes(fiber)
         target = yield
-        changed = @pipeloader_changed&.delete(fiber)
+        changed = @pipeloader_changed&.fetch(fiber, nil)
         return target if changed.nil? || changed.nothing?
 
         @loaded, @target, @stale_state = changed.loaded, changed.target, changed.stale_state
         pipeloader_missed(changed.found, fiber)
+      ensure
+        @pipeloader_changed&.delete(fiber)
       end
 
-      def pipeloader_missed(found, fiber) = fiber.missed = [self, found.first]
+      def pipeloader_missed(found, fiber) = found.first.tap { |record| fiber.missed = [self, record] }
       def pipeloader_left = @target
 
       # As load_target, with what has been read ahead. A :through association asks more of its owner before it reads.
@@ -220,19 +225,35 @@ module Pipeloader
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
         return super if fiber.nil? || @loaded
-        return pipeloader_take_ahead(fiber) ? @target : super if fiber.response.ahead_of?(self)
+
+        if fiber.response.ahead_of?(self)
+          return pipeloader_take_ahead(fiber) ? @target : pipeloader_keeping_changes(fiber) { super() }
+        end
 
         Flight.over(self, fiber) { pipeloader_keeping_changes(fiber) { super() } }
       end
 
       # A record that is made in memory (`object.comments.build`) isn't an earlier field's, whose records are on their way.
       def add_to_target(...)
-        Flight.await_end(self) if @pipeloader_flight
-        pipeloader_change
+        pipeloader_begin_change
         super
       end
 
       private
+
+      # So are records that are deleted. In a transaction nobody is waited for.
+      def delete_or_destroy(...)
+        pipeloader_begin_change
+        super
+      end
+
+      def pipeloader_begin_change
+        return unless (flight = @pipeloader_flight)
+
+        fiber = ResolverFiber.current
+        Flight.await_end(self, fiber)
+        pipeloader_change if fiber && flight.before?(fiber)
+      end
 
       # A target that was loaded while this fiber was parked stays. ActiveRecord would take the records out of the Array that
       # was handed to them.
@@ -246,14 +267,14 @@ module Pipeloader
 
     # Host:: ActiveRecord::Associations::SingularAssociation; see CollectionAssociation.
     module SingularAssociation
-      # As ActiveRecord's, but for a sibling's changes: the record is what it has found itself.
+      # Where a sibling has changed it meanwhile, the record is the one that was found.
       def reader
+        ResolverFiber.current&.missed = nil if @pipeloader_changes
         record = super
-        fiber = Thread.current[ResolverFiber::KEY]
-        return record unless fiber&.missed&.first.equal?(self)
+        return record unless @pipeloader_changes && (fiber = ResolverFiber.current)
 
-        found, fiber.missed = fiber.missed.last, nil
-        found
+        association, found = fiber.missed
+        association.equal?(self) ? found : record
       end
 
       def writer(...)

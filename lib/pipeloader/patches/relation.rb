@@ -5,8 +5,8 @@ module Pipeloader
     # Host:: ActiveRecord::Relation
     # Since:: ActiveRecord 7.2
     # Why no public seam does it:: as for associations: one relation object, iterated by several fields, is read once.
-    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this relation. A relation that is
-    #   extended with another `load` is read at once.
+    #   A relation that is extended with another `load` is read at once.
+    # Falls through when:: the current fiber is not a resolver's, or no other fiber is loading this relation.
     module Relation
       def load(&block)
         fiber = Thread.current[ResolverFiber::KEY]
@@ -38,11 +38,14 @@ module Pipeloader
       def first_or_create(...) = Pipeloader.without_parking { super }
       def first_or_create!(...) = Pipeloader.without_parking { super }
 
-      # What a sibling that is loading it will find, isn't for who asks from here on.
+      # A sibling's load in flight no longer counts for later callers.
       def reset
         flight = @pipeloader_flight
         sibling = flight.instance_of?(Flight) && !flight.landed? && !flight.of?(Thread.current[ResolverFiber::KEY])
-        remove_instance_variable(:@pipeloader_flight) if sibling
+        return super unless sibling
+
+        remove_instance_variable(:@pipeloader_flight)
+        @pipeloader_resets = (@pipeloader_resets || 0) + 1
         super
       end
 
@@ -50,6 +53,15 @@ module Pipeloader
       def loaded?
         @pipeloader_flight&.await
         super
+      end
+
+      private
+
+      # What a sibling has loaded anew meanwhile stays.
+      def exec_queries(...)
+        resets = @pipeloader_resets
+        records = super
+        @loaded && resets != @pipeloader_resets ? @records : records
       end
     end
   end

@@ -4,7 +4,7 @@ module Pipeloader
   module Patches
     # What changes an object of the views for the length of a block, and puts back what was there. A view that is one for all,
     # such as ApplicationController.helpers, or a controller's own in the context, is changed by many fibers. Of those that are
-    # inside at a time, only the first parks: the others have ended by the time it goes on.
+    # inside at a time, only the first parks. The others have ended by the time it goes on, unless they ask a source.
     #
     # Partials of a collection have the page's view to themselves, see HostState.
     module SharedViews
@@ -14,11 +14,12 @@ module Pipeloader
         fiber = ResolverFiber.current
         return yield if fiber.nil? || fiber.host_state&.of?(self)
 
-        first, @pipeloader_changer = @pipeloader_changer, @pipeloader_changer || fiber
+        first = @pipeloader_changer.nil?
+        @pipeloader_changer = fiber if first
         begin
           @pipeloader_changer.equal?(fiber) ? yield : fiber.without_parking { yield }
         ensure
-          @pipeloader_changer = first
+          @pipeloader_changer = nil if first
         end
       end
     end

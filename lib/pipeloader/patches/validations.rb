@@ -13,8 +13,11 @@ module Pipeloader
 
       private
 
-      # Yields; siblings wait until it has been validated.
-      def pipeloader_alone(&) = (fiber = ResolverFiber.current) ? Flight.over(self, fiber, &) : yield
+      # Yields; siblings wait until it has been validated. A frozen object has nothing that they could change.
+      def pipeloader_alone(&)
+        fiber = ResolverFiber.current
+        fiber.nil? || frozen? ? yield : Flight.over(self, fiber, &)
+      end
     end
   end
 end

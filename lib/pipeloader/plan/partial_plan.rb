@@ -61,7 +61,8 @@ module Pipeloader
     # True if a plain field's value may depend on what code before it has set: a time is in the zone of who first asks its record,
     # and nobody knows what a type of the application's asks.
     def stateful?(key)
-      record? && @columns[key].any? { |name| !Cast.stateless?(@model.attribute_types.fetch(name.to_s)) }
+      @stateful ||= record? ? @columns.select { |_, columns| columns.any? { |it| stateful_column?(it) } } : {}
+      @stateful.key?(key)
     end
 
     # True if all models are as they were, as Plan#current?, and all methods.
@@ -115,5 +116,9 @@ module Pipeloader
     rescue DoesNotFit
       false
     end
+
+    private
+
+    def stateful_column?(name) = !Cast.stateless?(@model.attribute_types.fetch(name.to_s))
   end
 end

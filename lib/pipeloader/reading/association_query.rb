@@ -25,7 +25,8 @@ module Pipeloader
       # @param klass [Class] of its records
       def hosts_own?(klass, reflection)
         relation = klass.relation_delegate_class(ActiveRecord::AssociationRelation)
-        methods = ASSOCIATION.map { |name| reflection.association_class.instance_method(name) } +
+        host = reflection.active_record._reflect_on_association(reflection.name) || reflection # habtm's is another one
+        methods = ASSOCIATION.map { |name| host.association_class.instance_method(name) } +
                   MODEL.map { |name| klass.method(name) } + RELATION.map { |name| relation.instance_method(name) }
         methods.all? { |method| Provenance.active_record_alone?(method) }
       end
@@ -71,9 +72,13 @@ module Pipeloader
       @reflection = reflection
       @single = reflection.chain.size == 1
       @key = reflection.join_foreign_key if @single && reflection.type.nil? && !reflection.join_foreign_key.is_a?(Array)
-      @readable = depends_on_keys? && AssociationQuery.hosts_own?(klass, reflection)
+      @hosts_own = AssociationQuery.hosts_own?(klass, reflection)
+      @readable = depends_on_keys? && @hosts_own
       @reads = Bounded.new(PROJECTIONS).compare_by_identity # {Projection or nil => {hash of scopes => [scopes, AssociationRead]}}
     end
+
+    # True if the association is read by nothing but ActiveRecord's methods.
+    def hosts_own? = @hosts_own
 
     # @param projection [Projection, nil] of the rows; nil for whole ones
     # @return [AssociationRead, nil] nil where only ActiveRecord's own way will do

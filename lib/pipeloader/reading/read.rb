@@ -31,6 +31,9 @@ module Pipeloader
       KNOWN.fetch(sql) { KNOWN[sql] = !IMPURE.match?(sql) }
     end
 
+    # The same of a text that won't come again.
+    def self.impure?(sql) = sql.size > LONGEST || IMPURE.match?(sql)
+
     attr_reader :adapter, :text, :sql, :name, :binds, :params, :preparable, :enqueued_at, :cached_as_of
 
     # The Job that asked for it; nil for a source's fetch.

@@ -9,33 +9,51 @@ module Pipeloader
                extending annotate optimizer_hints skip_query_cache skip_preloading unscope].to_set.freeze
     # What a column is compared with.
     VALUES = [ActiveModel::Attribute, Arel::Nodes::BindParam, Arel::Nodes::Casted, Arel::Nodes::Quoted].freeze
-    private_constant :PLAIN, :VALUES
+    NONE = [].freeze
+    private_constant :PLAIN, :VALUES, :NONE
 
     class << self
       #: (ActiveRecord::Relation) -> bool
       def of?(relation)
-        relation.values.all? { |name, value| PLAIN.include?(name) || told?(name, value) } || Read.pure_text?(relation.to_sql)
+        texts = relation.values.flat_map { |name, value| PLAIN.include?(name) ? NONE : texts(name, value) }
+        # What can't be taken apart is looked at as a whole.
+        texts.include?(nil) ? !Read.impure?(relation.to_sql) : texts.all? { |text| Read.pure_text?(text) }
       end
 
       private
 
-      # True if it says so by itself: SQL of the application's own is looked at as a whole.
-      def told?(name, value)
+      # @return [Array<String, nil>] SQL of the application's own, without values; nil for what may be anything
+      def texts(name, value)
         case name
-        when :order then value.all? { |it| Arel::Nodes::Ordering === it && Arel::Attribute === it.expr }
-        when :where then condition?(value.ast)
-        else value.blank?
+        when :where then of_condition(value.ast)
+        when :order, :select, :group then value.flat_map { |it| of_part(it) }
+        when :joins, :left_outer_joins then value.map { |it| it.to_s if Symbol === it || String === it }
+        else value.blank? ? NONE : [nil]
         end
       end
 
-      def condition?(node)
-        case node
-        when Arel::Nodes::And then node.children.all? { |it| condition?(it) }
-        when Arel::Nodes::HomogeneousIn then true
-        when Arel::Nodes::Binary then Arel::Attribute === node.left && value?(node.right)
-        else false
+      def of_part(part)
+        case part
+        when Arel::Nodes::Ordering then of_part(part.expr)
+        when Arel::Attribute, Symbol then NONE
+        when String then [part]
+        else [nil]
         end
       end
+
+      def of_condition(node)
+        case node
+        when Arel::Nodes::And, Arel::Nodes::Or then children(node).flat_map { |it| of_condition(it) }
+        when Arel::Nodes::Grouping then of_condition(node.expr)
+        when Arel::Nodes::HomogeneousIn then NONE
+        when Arel::Nodes::Binary then Arel::Attribute === node.left && value?(node.right) ? NONE : [nil]
+        when Arel::Nodes::BoundSqlLiteral then [node.sql_with_placeholders]
+        when String then [node]
+        else [nil]
+        end
+      end
+
+      def children(node) = node.respond_to?(:children) ? node.children : [node.left, node.right]
 
       def value?(value)
         case value
