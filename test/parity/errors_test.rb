@@ -434,12 +434,19 @@ class ErrorsTest < AnswerTest
     schemas = Schemas.make(query: query)
     answers = schemas.map { |schema| schema.execute("{ deep posts { title } }").to_h }
     assert_equal(*answers)
-    assert_equal(*schemas.map { |schema| schema.execute("{ endless }").to_h rescue SystemStackError })
+    assert_equal(*schemas.map { |schema| answer_or_end(schema, "{ endless }") })
     # On Next a dataloader's fiber ends there, too.
     assert_equal [4000, 3], [answers.first.dig("data", "deep"), asked] unless Engine::NEXT
   end
 
   private
+
+  # graphql 2.5 lets it out.
+  def answer_or_end(schema, query)
+    schema.execute(query).to_h
+  rescue SystemStackError => e
+    e.class
+  end
 
   def assert_same_error_in_a_transaction(query, schemas)
     plain, piped = schemas.map { |schema| escaping_in_a_transaction(schema, query) }
