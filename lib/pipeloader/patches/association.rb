@@ -17,13 +17,7 @@ module Pipeloader
 
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded
-
-        if fiber.response.ahead_of?(self)
-          return pipeloader_take_ahead(fiber) ? @target : pipeloader_keeping_changes(fiber) { super() }
-        end
-
-        Flight.over(self, fiber) { pipeloader_keeping_changes(fiber) { super() } }
+        fiber.nil? || @loaded ? super : pipeloader_load_for(fiber) { super() }
       end
 
       # ActiveRecord 8.0 and later pass `async:`.
@@ -125,6 +119,13 @@ module Pipeloader
         true
       end
 
+      # Yields, to load it where nobody has done so.
+      def pipeloader_load_for(fiber)
+        return Flight.over(self, fiber) { pipeloader_keeping_changes(fiber) { yield } } unless fiber.response.ahead_of?(self)
+
+        pipeloader_take_ahead(fiber) ? @target : pipeloader_keeping_changes(fiber) { yield }
+      end
+
       # Yields, to load it. What a sibling has made of it meanwhile stays, and the caller gets the records that were found.
       def pipeloader_keeping_changes(fiber)
         target = yield
@@ -224,13 +225,7 @@ module Pipeloader
 
       def load_target
         fiber = Thread.current[ResolverFiber::KEY]
-        return super if fiber.nil? || @loaded
-
-        if fiber.response.ahead_of?(self)
-          return pipeloader_take_ahead(fiber) ? @target : pipeloader_keeping_changes(fiber) { super() }
-        end
-
-        Flight.over(self, fiber) { pipeloader_keeping_changes(fiber) { super() } }
+        fiber.nil? || @loaded ? super : pipeloader_load_for(fiber) { super() }
       end
 
       # A record that is made in memory (`object.comments.build`) isn't an earlier field's, whose records are on their way.
