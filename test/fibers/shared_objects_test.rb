@@ -1,19 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../support/test_helper"
+require_relative "../support/unmixed"
 require "kaminari/activerecord/active_record_relation_methods" # and not all of it, which changes all models
 require "active_support/core_ext/kernel/reporting"
 silence_warnings { require "aasm" }
 
 # Objects that several fields have from one place, and code of gems that changes them for as long as it reads.
 class SharedObjectsTest < PipeloaderTest
-  # As SiblingsTest does, of what +make+ returns: once for each of the two runs.
-  def refute_mixed(make, *resolvers)
-    object = nil
-    plain, piped = Schemas.resolve(resolvers.size, before: -> { object = make.call }) { |index| resolvers[index].call(object) }
-    assert_equal plain, piped
-    plain
-  end
+  include Unmixed
 
   # -- relations whose `load` isn't ActiveRecord's: Kaminari's reads one more record, to know of a next page -----------------
 

@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../support/answers"
+require_relative "../support/unmixed"
 
 # A record that several fields share has one list of errors, and one context of validation.
 class ValidationsTest < AnswerTest
+  include Unmixed
+
   class Draft < ActiveRecord::Base
     self.table_name = "posts"
     has_many :comments, foreign_key: :post_id
@@ -20,14 +23,6 @@ class ValidationsTest < AnswerTest
 
     validate { errors.add(:title, "is taken") if ::Post.where(title: title).exists? }
     validate(on: :publish) { errors.add(:base, "is short") if ::Comment.exists? }
-  end
-
-  # Each field does something else to one record.
-  def refute_mixed(make, *resolvers)
-    object = nil
-    plain, piped = Schemas.resolve(resolvers.size, before: -> { object = make.call }) { |index| resolvers[index].call(object) }
-    assert_equal plain, piped
-    plain
   end
 
   DRAFT = -> { Draft.find(1) }

@@ -48,8 +48,9 @@ module Pipeloader
     # The Flight of what it loads, and the SourceRounds::Fetch of the source that it runs; nil for none.
     attr_accessor :flight, :fetch
 
-    # @return [Array(ActiveRecord::Associations::Association, ActiveRecord::Base), nil] what it has found of one that a sibling
-    #   has changed meanwhile
+    # An association that a sibling has changed while this fiber was loading it, and the record that this one has found.
+    #
+    # @return [Array(ActiveRecord::Associations::Association, ActiveRecord::Base), nil]
     attr_accessor :missed
 
     # The object that Execution::Next asks for a field; nil on the Interpreter, which says so itself.

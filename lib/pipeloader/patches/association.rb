@@ -112,8 +112,7 @@ module Pipeloader
       #
       # @return [Boolean] whether a sibling is loading it
       def pipeloader_change
-        flight = @pipeloader_flight
-        return false if !flight.instance_of?(Flight) || flight.landed? || flight.of?(Thread.current[ResolverFiber::KEY])
+        return false unless @pipeloader_flight && Flight.elsewhere?(self)
 
         @pipeloader_changes = (@pipeloader_changes || 0) + 1
         true
@@ -236,7 +235,7 @@ module Pipeloader
 
       private
 
-      # So are records that are deleted. In a transaction nobody is waited for.
+      # Neither is a record that is deleted. Inside a transaction there is no waiting.
       def delete_or_destroy(...)
         pipeloader_begin_change
         super

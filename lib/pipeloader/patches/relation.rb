@@ -40,9 +40,7 @@ module Pipeloader
 
       # A sibling's load in flight no longer counts for later callers.
       def reset
-        flight = @pipeloader_flight
-        sibling = flight.instance_of?(Flight) && !flight.landed? && !flight.of?(Thread.current[ResolverFiber::KEY])
-        return super unless sibling
+        return super unless @pipeloader_flight && Flight.elsewhere?(self)
 
         remove_instance_variable(:@pipeloader_flight)
         @pipeloader_resets = (@pipeloader_resets || 0) + 1

@@ -20,17 +20,6 @@ module Pipeloader
     private_constant :MOST, :PROJECTIONS
 
     class << self
-      # True if an association is read by nothing but ActiveRecord's methods.
-      #
-      # @param klass [Class] of its records
-      def hosts_own?(klass, reflection)
-        relation = klass.relation_delegate_class(ActiveRecord::AssociationRelation)
-        host = reflection.active_record._reflect_on_association(reflection.name) || reflection # habtm's is another one
-        methods = ASSOCIATION.map { |name| host.association_class.instance_method(name) } +
-                  MODEL.map { |name| klass.method(name) } + RELATION.map { |name| relation.instance_method(name) }
-        methods.all? { |method| Provenance.active_record_alone?(method) }
-      end
-
       # @return [AssociationQuery] kept as long as ActiveRecord keeps what it has built for that class
       def of(klass, reflection)
         built = klass.instance_variable_get(:@find_by_statement_cache)
@@ -72,7 +61,7 @@ module Pipeloader
       @reflection = reflection
       @single = reflection.chain.size == 1
       @key = reflection.join_foreign_key if @single && reflection.type.nil? && !reflection.join_foreign_key.is_a?(Array)
-      @hosts_own = AssociationQuery.hosts_own?(klass, reflection)
+      @hosts_own = read_by.all? { |method| Provenance.active_record_alone?(method) }
       @readable = depends_on_keys? && @hosts_own
       @reads = Bounded.new(PROJECTIONS).compare_by_identity # {Projection or nil => {hash of scopes => [scopes, AssociationRead]}}
     end
@@ -131,6 +120,15 @@ module Pipeloader
       return @reflection.scope.nil? || @reflection.scope.arity.zero? if @single
 
       !@reflection.has_scope? && links.none? { |model| default_scopes?(model) }
+    end
+
+    # @return [Array<Method, UnboundMethod>] by which ActiveRecord reads it
+    def read_by
+      relation = @klass.relation_delegate_class(ActiveRecord::AssociationRelation)
+      # That of `has_and_belongs_to_many` has no class: ActiveRecord reads by another one.
+      host = @reflection.active_record._reflect_on_association(@reflection.name) || @reflection
+      ASSOCIATION.map { |name| host.association_class.instance_method(name) } +
+        MODEL.map { |name| @klass.method(name) } + RELATION.map { |name| relation.instance_method(name) }
     end
 
     # The models that a :through association leads through, and its source's.

@@ -19,6 +19,12 @@ module Pipeloader
         new(fiber).carry(object) { yield }
       end
 
+      # True if another fiber is loading +object+ right now, and not only about to.
+      def elsewhere?(object)
+        flight = object.instance_variable_get(:@pipeloader_flight)
+        flight.instance_of?(Flight) && !flight.landed? && !flight.of?(ResolverFiber.current)
+      end
+
       # Waits for all who load +object+, or are about to, for an earlier field: it is about to be changed in memory.
       def await_end(object, fiber = ResolverFiber.current)
         awaited = nil
