@@ -33,8 +33,10 @@ class AnswerTest < PipeloaderTest
     piped
   end
 
-  # Runs the block and puts the tables back as they were when the tests began, sequences too.
+  # Runs the block and puts the tables back as they were when the tests began. The sequences begin anew before it, too:
+  # a test that rolled back may have drawn from them.
   def restoring
+    Seed::TABLES.each { |table| ActiveRecord::Base.connection.reset_pk_sequence!(table) }
     yield
   ensure
     restore
