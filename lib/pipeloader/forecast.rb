@@ -10,6 +10,8 @@
 require "pipeloader/forecast/record_attributes"
 require "pipeloader/forecast/trust"
 require "pipeloader/forecast/question"
+require "pipeloader/forecast/chained_answer"
+require "pipeloader/forecast/chained_question"
 require "pipeloader/forecast/questions"
 require "pipeloader/forecast/forecast"
 require "pipeloader/forecast/forecasts"

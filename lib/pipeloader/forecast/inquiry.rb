@@ -3,10 +3,21 @@
 module Pipeloader
   # Questions that are asked ahead for records, each when its parameters are known.
   class Inquiry
-    # One question for one record.
-    Item = Struct.new(:question, :record, :params, :read) do
+    # One question for one record. By which parameters a +chain+ asks it isn't known until it has come; +given+ are the chain's.
+    Item = Struct.new(:question, :record, :params, :read, :chain, :given) do
       # @param connection [ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, nil] nil where it can't be asked
-      def ask(connection) = self.read = (question.read(params, connection) if connection)
+      def ask(connection)
+        self.read = (params ? question.read(params, connection) : chain.read(given, connection)) if connection
+      end
+
+      # It has come. One of a chain becomes what would have been asked by itself.
+      def come
+        answer = chain.answer(read.statement) if chain && read&.answered?
+        return unless answer && (self.params = question.params(record, NONE, answer.cells))
+
+        came, self.read = read, question.read(params, read.adapter)
+        answer.deliver(read, came.position)
+      end
 
       # Nobody waits for it any more.
       def withdraw = (read.withdraw unless read.nil? || read.answered?)
@@ -14,7 +25,8 @@ module Pipeloader
       # @return [Array<Array>, nil] what others' parameters may be in; nil if there is no answer
       def rows = (read.statement.result.values if read&.answered? && read.statement && !read.statement.failed?)
     end
-    private_constant :Item
+    NONE = {}.freeze
+    private_constant :Item, :NONE
 
     alias inspect to_s
 
@@ -39,16 +51,33 @@ module Pipeloader
       end
     end
 
+    # @param one [Boolean] whether those are, too, that are asked by what these will bring
     # @return [Array<Item>] that can be asked now
-    def ready
+    def ready(one)
       @left.each { |item| item.params = item.question.params(item.record, @begun[item.record]) }
       ready, @left = @left.partition(&:params)
-      ready
+      one && @left.any? ? ready + chained(ready) : ready
     end
 
     # They have been asked: others may be asked by what they have brought.
     def answered(items)
       items.each { |item| @begun[item.record][item.question] = item.rows }
+    end
+
+    private
+
+    # @return [Array<Item>] of those left, all whose parameters are in what others bring that are asked +now+
+    def chained(now)
+      asked = {}.compare_by_identity
+      now.each { |item| (asked[item.record] ||= []) << item.question }
+      chained, @left = @left.partition { |item| (with = asked[item.record]) && chain(item, with) && with << item.question }
+      chained
+    end
+
+    def chain(item, asked)
+      chain = item.question.chained
+      item.chain, item.given = chain, chain.params(item.record) if chain && (chain.others - asked).empty?
+      item.given
     end
   end
 end

@@ -45,6 +45,24 @@ module Pipeloader
     # The database that is read.
     def pool = @ask.pool
 
+    # Its SQL.
+    def text = @ask.text
+
+    # @return [Hash{Integer => Cell}] the parameters that are in others' answers, by index
+    def cells = @cells ||= @sources.each_with_index.filter_map { |source, index| [index, source] if Cell === source }.to_h
+
+    # @return [ChainedQuestion, nil] that asks it along with those whose answers it is asked by
+    def chained
+      @chained = ChainedQuestion.of(self) || false if @chained.nil?
+      @chained || nil
+    end
+
+    # The server won't have it so.
+    def unchain = @chained = false
+
+    # True if the SQL may have others in it, and those of its parameters that they bring are only looked up by.
+    def takes_cells? = !Shape.alone?(text) && (cells.keys - Shape.keys(text)).empty?
+
     def initialize
       @candidates = nil # for each parameter, where it may come from
     end
@@ -59,21 +77,30 @@ module Pipeloader
       sources = narrow(with.first(SAMPLE).map { |record| candidates(record, asked[record]) }, ask.limits)
       return learn(false) unless sources.all? # other threads may be asking by those that were known
 
-      @ask, @asker, @sources = ask.dup.tap { |it| it.rows = nil }, ask.asker, sources
+      @ask, @asker = ask.dup.tap { |it| it.rows = nil }, ask.asker
+      @sources, @cells, @chained = sources, nil, nil
       learn(without.all? { |record| unable?(record, asked[record]) })
     end
 
     # @param answers [Hash{Question => Array<Array>}] that are there, of this record
+    # @param known [Hash{Integer => Object}] some of them, by index
     # @return [Array, nil] the parameters; nil where they aren't known (as yet)
-    def params(record, answers)
-      params = @sources.map { |source| source.of(record, answers).dup } # the record's own may be changed in place
-      params if params.each_with_index.all? { |param, index| param.instance_of?(@ask.params[index].class) }
+    def params(record, answers, known = NONE)
+      params = Array.new(@sources.size) { |index| known.fetch(index) { param(index, record, answers) } }
+      params unless params.each_with_index.any? { |param, index| lacks?(param, index) }
     end
 
+    # @return [Object, nil] one of the parameters
+    def param(index, record, answers = NONE) = @sources[index].of(record, answers).dup # the record's own may be changed in place
+
+    # True if a +param+ isn't known, or is something else than it was.
+    def lacks?(param, index) = !param.instance_of?(@ask.params[index].class)
+
     # @param connection [ActiveRecord::ConnectionAdapters::PostgreSQLAdapter]
+    # @param text [String] SQL that asks for it
     # @return [Read] as ActiveRecord would ask for it
-    def read(params, connection)
-      asker.read { connection.pipeloader_read_ahead(@ask.text, @ask.name, params, @ask.preparable) }
+    def read(params, connection, text = @ask.text)
+      asker.read { connection.pipeloader_read_ahead(text, @ask.name, params, @ask.preparable) }
     end
 
     private
@@ -84,7 +111,7 @@ module Pipeloader
       asks[self].params.map do |value|
         next [Constant.new(value)] unless value.is_a?(Integer) || value.is_a?(String)
 
-        [*attributes(record, value), *cells(earlier, value), Constant.new(value)]
+        [*attributes(record, value), *in_answers(earlier, value), Constant.new(value)]
       end
     end
 
@@ -93,7 +120,7 @@ module Pipeloader
       names.partition { |name| KEY.match?(name) }.flatten(1).map { |name| Attribute.new(name) }
     end
 
-    def cells(earlier, value)
+    def in_answers(earlier, value)
       earlier.flat_map do |question, ask|
         ask.rows.each_with_index.flat_map do |row, at|
           row.each_index.select { |column| row[column].eql?(value) }.map { |column| Cell.new(question, at, column) }

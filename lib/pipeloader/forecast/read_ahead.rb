@@ -178,18 +178,19 @@ module Pipeloader
 
     def read_for(forecast, records, fiber)
       forecast.trips.as_said(fiber.trips, records.first.class) do |one|
-        read([Arrival.new(forecast, records, (AheadLink.of(forecast) if one))], fiber)
+        read([Arrival.new(forecast, records, (AheadLink.of(forecast) if one))], one, fiber)
       end
     rescue Foreseen # whoever asks for it meets it
       nil
     end
 
     # @param level [Array<Arrival>]
-    def read(level, fiber)
+    # @param one [Boolean] whether by one round trip, where that can be
+    def read(level, one, fiber)
       seen, inquiry = {}.compare_by_identity, Inquiry.new(@begun)
       version = @version # also between two waves: what the second would have may have come with the first
       AheadLink::DEEP.times do
-        wave = wave(level, inquiry, fiber)
+        wave = wave(level, inquiry, one, fiber)
         break unless wave.pays?
 
         wave.send_off(fiber)
@@ -203,9 +204,9 @@ module Pipeloader
       end
     end
 
-    def wave(level, inquiry, fiber)
+    def wave(level, inquiry, one, fiber)
       level.each { |arrival| inquiry.add(arrival.goal.questions.expected, arrival.records) }
-      Wave.new(level.flat_map { |arrival| aheads(arrival, fiber) }, inquiry.ready)
+      Wave.new(level.flat_map { |arrival| aheads(arrival, fiber) }, inquiry.ready(one))
     end
 
     def aheads(arrival, fiber)

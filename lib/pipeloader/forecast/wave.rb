@@ -31,6 +31,7 @@ module Pipeloader
       found = within(@pools, fiber, {}.compare_by_identity) { |connections| together(asked, connections, fiber) }
       found = asked.zip(found).to_h.compare_by_identity
       @aheads.each { |ahead| ahead.fill(found[ahead] || ahead.brought) }
+      @items.each(&:come).select!(&:params)
     end
 
     private

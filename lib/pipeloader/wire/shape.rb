@@ -92,6 +92,14 @@ module Pipeloader
         SQL
       end
 
+      # @return [Array<Integer>] which parameters of +sql+ may differ where many are asked for, by index
+      def keys(sql)
+        text = sql.gsub(SQLText::TOKEN) { |token| Regexp.last_match(1) || token.match?(WORD) ? token : "''" }
+        all = text.scan(/\$(\d+)/).flatten.tally
+        keys = text.match?(/\bfrom\b/i) ? text.scan(KEYS).flat_map { |number, list| number || list.scan(/\d+/) }.tally : all
+        keys.select { |number, times| all[number] == times }.keys.map { |number| number.to_i - 1 }
+      end
+
       # Yields the index of each parameter; what the block returns comes in its place.
       def renumber(sql)
         sql.gsub(SQLText::TOKEN) { |token| (number = Regexp.last_match(1)&.to_i) ? yield(number - 1) : token }
@@ -137,14 +145,7 @@ module Pipeloader
     private_constant :ENCODER
 
     # @return [Array<Integer>] which parameters may differ
-    def keys
-      @keys ||= begin
-        text = @sql.gsub(SQLText::TOKEN) { |token| Regexp.last_match(1) || token.match?(WORD) ? token : "''" }
-        all = text.scan(/\$(\d+)/).flatten.tally
-        keys = text.match?(/\bfrom\b/i) ? text.scan(KEYS).flat_map { |number, list| number || list.scan(/\d+/) }.tally : all
-        keys.select { |number, times| all[number] == times }.keys.map { |number| number.to_i - 1 }
-      end
-    end
+    def keys = @keys ||= Shape.keys(@sql)
 
     def array_type(index) = ARRAYS[@types[index]] || @arrays.fetch(@types[index], 0)
 
