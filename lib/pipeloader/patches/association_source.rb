@@ -35,7 +35,8 @@ module Pipeloader
         return super unless groups && groups.size > 1
 
         found = groups.to_h { |group| [group, pipeloader_results(group) { super(group) }] }
-        found.flat_map { |group, results| group.zip(results) }.to_h.compare_by_identity.values_at(*records)
+        found = found.flat_map { |group, results| group.zip(results) }.to_h.compare_by_identity
+        records.map { |record| found[record] } # a list of arguments has its limits
       end
 
       private

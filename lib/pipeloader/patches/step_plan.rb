@@ -23,12 +23,15 @@ module Pipeloader
 
       def pipeloader_plan
         query = @selections_step.query
-        return unless ResolverFiber.current && (plans = Plans.of(query))
+        return unless ResolverFiber.current && pipeloader_one_for_each? && (plans = Plans.of(query))
 
         query.context.pipeloader_types = @runner.runtime_type_at
         trees = plans.grow_all(@field_results, @field_definition.type, pipeloader_selections, @ast_node, query.context)
         pipeloader_write(trees) if trees.any?
       end
+
+      # True if `resolve_batch` has returned as many as it was to.
+      def pipeloader_one_for_each? = @field_results.is_a?(Array) && @field_results.size == @results.size
 
       # The selections below the field. Its nodes may be listed even if there is only one.
       def pipeloader_selections = @ast_nodes&.many? ? @ast_nodes.flat_map(&:selections) : @ast_node.selections
@@ -38,6 +41,7 @@ module Pipeloader
       def pipeloader_write(trees)
         left = trees.each_index.reject { |index| trees[index] }
         return unless left.all? { |index| pipeloader_nothing?(@field_results[index]) }
+        return if @field_definition.type.non_null? && left.any? { |index| @field_results[index].nil? } # `type_error` may raise
 
         trees.each_with_index { |tree, index| @results[index][@key] = tree if tree }
         # A list of arguments has its limits.

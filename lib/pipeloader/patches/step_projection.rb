@@ -17,7 +17,7 @@ module Pipeloader
 
       def pipeloader_expect(type)
         query = @selections_step.query
-        return unless ResolverFiber.current && (demands = Operation.of(query)&.demands)
+        return unless ResolverFiber.current && pipeloader_one_for_each? && (demands = Operation.of(query)&.demands)
 
         selections = pipeloader_selections
         @field_results.each { |value| demands.expect(value, type, selections, @ast_node) }

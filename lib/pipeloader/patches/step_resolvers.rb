@@ -14,7 +14,7 @@ module Pipeloader
 
       def build_results
         fiber = ResolverFiber.current
-        if fiber && @post_processors.nil?
+        if fiber && @post_processors.nil? && pipeloader_one_for_each?
           pipeloader_load(fiber) if @field_definition.type.list? && (@field_results.size > 1 || pipeloader_awaits?)
           pipeloader_read_ahead if @field_definition.type.unwrap.kind.composite?
         end

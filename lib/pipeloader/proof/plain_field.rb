@@ -141,10 +141,11 @@ module Pipeloader
     # @return [Array<String, Symbol>, nil] the second one where there is no first
     def entry_names
       return if own_code || uncommon || arguments.any? || paged? || !unscoped? || !fallback(@field).equal?(fallback(SAMPLE))
+      return unless mode == :hash_key || MODES.include?(mode)
       return [@field.hash_key, @field.hash_key.to_s].uniq if keyed?
 
       name = Delegation.entry(@type, @field.resolver_method)
-      [name] if name && MODES.include?(mode)
+      [name] if name
     end
 
     # True if its resolver method is the object type's.
@@ -175,7 +176,7 @@ module Pipeloader
       !own_code && !special && MODES.include?(mode) && takes_arguments?(formula) && takes_values?
     end
 
-    def bare? = !(own_code || special || arguments.any? || paged?) && unscoped?
+    def bare? = MODES.include?(mode) && !(own_code || special || arguments.any? || paged?) && unscoped?
 
     def own_code
       return "it has a resolver, #{@field.resolver}" if @field.resolver
