@@ -216,10 +216,12 @@ module Pipeloader
       end
     end
 
-    # A bug of Pipeloader's isn't the application's to handle, where the query is about to be executed without it.
+    # A bug of Pipeloader's isn't the application's to handle, where the query is about to be executed without it. What a resolver
+    # throws is no error either: only its fiber doesn't know who catches it.
     def handle_or_reraise(context, error, **)
       attempt = Attempt.current
       raise error if attempt&.let_out?(error, context.query)
+      raise error if UncaughtThrowError === error && ResolverFiber.current&.loader&.pipeloader_depth_first?
 
       attempt&.offer(error)
       super

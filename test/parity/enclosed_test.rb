@@ -268,4 +268,90 @@ class EnclosedTest < PlanTest
     end
     assert_equal(*counts)
   end
+
+  # Whatever has been asked of the database before the first field, and by whom.
+  PROLOGUES = {
+    tracer_that_reads: proc { trace_with(Module.new { def execute_multiplex(multiplex:) = User.count && super }) },
+    analyzer_that_reads: proc do
+      query_analyzer(Class.new(GraphQL::Analysis::Analyzer) { def initialize(...) = User.count && super; def result = nil })
+    end,
+    transaction: proc { trace_with(Module.new { def execute_query(query:) = ActiveRecord::Base.transaction { super } }) },
+    multiplex_that_reads: proc { define_singleton_method(:multiplex) { |*queries, **options| User.count && super(*queries, **options) } }
+  }.freeze
+
+  PROLOGUES.each do |name, prologue|
+    define_method(:"test_directives_behind_a_#{name}") do
+      assert_alike('{ post @locale(lang: "de") { lang authorName comments { lang } } lang }', pair(&prologue))
+    end
+  end
+
+  def test_directives_with_other_contexts
+    text = '{ post @locale(lang: "de") { lang authorName } lang }'
+    [ActiveSupport::HashWithIndifferentAccess.new(a: 1), { a: 1 }, nil].each { |context| assert_alike(text, pair, context: context) }
+    answers = pair.map { |schema| schema.multiplex([{ query: "mutation { touch }" }, { query: text }, { query: "{ lang }" }]).map { |it| text_of(it.to_h) } }
+    assert_equal(*answers)
+    answers = pair.map { |schema| text_of(schema.execute(document: GraphQL.parse(text)).to_h) }
+    assert_equal(*answers)
+    answers = pair.map { |schema| text_of(GraphQL::Query.new(schema, text).result.to_h) }
+    assert_equal(*answers)
+  end
+
+  # As persisted queries are: their text is known when the execution has begun.
+  def test_a_text_that_a_tracer_gives
+    text = '{ post @locale(lang: "de") { lang authorName } lang }'
+    trace = Module.new { define_method(:execute_multiplex) { |multiplex:| multiplex.queries.each { |it| it.query_string = text } && super(multiplex: multiplex) } }
+    assert_alike("{ __typename }", pair { trace_with(trace) })
+  end
+
+  # Once: what is before the first field, and a mutation beside it that no database tells of.
+  def test_how_often_a_prologue_is_executed
+    counts = pair do
+      trace_with(Module.new { def execute_multiplex(multiplex:) = multiplex.queries.each { |it| it.context[:log] << :multiplex } && super })
+    end.map do |schema|
+      log = []
+      schema.execute('{ post @locale(lang: "de") { lang } }', context: { log: log })
+      log
+    end
+    assert_equal(*counts)
+  end
+
+  def test_a_mutation_beside_a_directive
+    sent = []
+    mutation = Class.new(Mutation) { graphql_name "Mutation"; field :mail, String }
+    mutation.define_method(:mail) { User.find(1) && sent.push(:mail) && "sent" }
+    counts = Schemas.make(query: Query, mutation: mutation) { directives(Locale) }.map do |schema|
+      sent.clear
+      schema.multiplex([{ query: "mutation { mail }" }, { query: '{ post @locale(lang: "de") { lang } }' }])
+      sent.size
+    end
+    assert_equal [1, 1], counts
+  end
+
+  # What the application's Hash is told, however often it is executed.
+  def test_contexts_of_query_objects
+    post = type("ToldPost") { field :lang, String; def lang = (context[:max_age] = 60) && (context[:n] = context[:n].to_i + 1) && I18n.locale.to_s }
+    query = Class.new(Query) { graphql_name "Query"; field :told, post; def told = Post.find(1) }
+    told = Schemas.make(query: query, mutation: nil) { directives(Locale) }.map do |schema|
+      ['{ told @locale(lang: "de") { lang } }', "{ told { lang } }"].map do |text|
+        context = {}
+        query = GraphQL::Query.new(schema, text, context: context)
+        result = query.result
+        [context.slice(:max_age, :n), query.context[:max_age], result.context[:max_age], result.context[:n]]
+      end
+    end
+    assert_equal(*told)
+  end
+
+  def test_contexts_of_query_objects_that_are_executed_again
+    secret = type("ToldSecret") { field :title, String; def self.authorized?(*) = false }
+    query = Class.new(Query) { graphql_name "Query"; field :secret, secret; def secret = (context[:n] = context[:n].to_i + 1) && Post.find(2) }
+    told = Schemas.make(query: query, mutation: nil) do
+      rescue_from(Refused) { raise GraphQL::ExecutionError, "handled" }
+      define_singleton_method(:unauthorized_object) { |_| Post.count && raise(Refused) }
+    end.map do |schema|
+      context = {}
+      [text_of(outcome { GraphQL::Query.new(schema, "{ count secret { title } }", context: context).result.to_h }), context[:n]]
+    end
+    assert_equal(*told)
+  end
 end

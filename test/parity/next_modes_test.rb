@@ -105,14 +105,14 @@ class NextModesTest < PlanTest
 
   # A list of arguments has its limits, on a fiber above all.
   def test_many_objects_that_are_authorized
-    many = Array.new(20_000) { ::Post.new(title: "one of many") }
-    assert_same_answer("mutation { touch { title } }", context: { many: many }, size: 20_000)
+    many = Array.new(17_000) { ::Post.new(title: "one of many") }
+    assert_same_answer("mutation { touch { title } }", context: { many: many }, size: 17_000)
   end
 
   private
 
   def assert_same_answer(document, type_error: nil, size: nil, **options)
-    plain, piped = schemas(type_error).map { |schema| Array.new(3) { outcome { schema.execute(document, **options).to_h } } }
+    plain, piped = schemas(type_error).map { |schema| Array.new(size ? 1 : 3) { outcome { schema.execute(document, **options).to_h } } }
     assert_equal text_of(plain), text_of(piped)
     assert_equal size, piped.last.dig("data", "touch").size if size
   end

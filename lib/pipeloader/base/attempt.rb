@@ -67,10 +67,13 @@ module Pipeloader
       @executing = true
     end
 
-    # Whether it may begin anew, as long as nothing was written.
+    # What it was given, if it may begin anew; nil if it may not.
+    #
+    #: (Given?) -> void
     attr_writer :restarts
 
-    def restarts? = @restarts && !written?
+    # True if it may, as long as nothing was written.
+    def restarts? = !written? && !@restarts.nil? && @restarts.queries?
 
     # An +error+ leaves a job.
     def leave(error) = note(error, :left)
@@ -85,7 +88,7 @@ module Pipeloader
     def offer(error) = note(error, :offered)
 
     # True if it has left a field, and handlers were never asked: of it, or of what it was made of.
-    def unhandled?(error) = noted?(error, :left) && !offered?(error)
+    def unhandled?(error) = known?(error, :left) && !known?(error, :offered)
 
     def written = @written ||= !Attempt.looking?
     def written? = @written || false
@@ -96,7 +99,10 @@ module Pipeloader
     private
 
     def note(error, what) = ((@errors ||= {}.compare_by_identity)[error] ||= []) << what
-    def noted?(error, what) = @errors&.fetch(error, nil)&.include?(what) || false
-    def offered?(error) = noted?(error, :offered) || (!error.cause.nil? && offered?(error.cause))
+
+    # Of an error, or of what it was made of.
+    def known?(error, what)
+      @errors&.fetch(error, nil)&.include?(what) || (!error.cause.nil? && known?(error.cause, what))
+    end
   end
 end

@@ -10,41 +10,60 @@ module Pipeloader
   #
   # Limits: methods that are defined anew once they were looked at, a query's own trace with methods of its own.
   module Enclosures
-    # Ends an execution before any field is resolved, for graphql-ruby to execute the operation by itself. See SafeExecution.
+    # Ends an execution before any field is resolved, for graphql-ruby to execute the operation by itself: a tracer has given it
+    # its text. See SafeExecution.
     class Directed < Exception # rubocop:disable Lint/InheritException -- code that rescues its own errors has nothing to do with it
     end
 
     RUNNING = %i[resolve resolve_each].freeze
+    NAMES = /@[\s,]*+([_A-Za-z]\w*)/
+    NONE = [].freeze
     @known = ObjectSpace::WeakMap.new # {trace class => how many ancestors it has; less than 0 where it has code of its own}
-    private_constant :RUNNING
+    private_constant :RUNNING, :NAMES, :NONE
 
     class << self
       # True if a tracer is around the execution of a +query+, or of a part of one, which has that one's trace.
       def traced?(query) = (GraphQL::Query === query && query.tracers.any?) || !alone?(query.current_trace.class)
+
+      # True if directives are around fields of +queries+ that a +schema+ is about to execute, by what these say as yet.
+      #
+      # @param queries [Array<Hash, GraphQL::Query, GraphQL::Query::Partial>]
+      def directs?(schema, queries)
+        queries.any? { |query| names(QueryDocument.whole(query)).any? { |name| runs?(name, schema) } }
+      end
 
       # True if directives are around fields of a +query+.
       def directed?(query)
         operation = Operation.of(query)
         return false unless operation.nil? || operation.foreign_directives?
 
-        running = query.schema.directives.select { |_, directive| running?(directive) }.keys
-        running.any? && names?(query.document, running)
+        named(query.document).uniq.any? { |name| runs?(name, query.schema) }
       end
 
       # True if a directive is around what a +node+ selects.
       def around?(node, schema)
-        node.directives.any? { |it| (directive = schema.directives[it.name]) && running?(directive) }
+        node.directives.any? { |it| runs?(it.name, schema) }
       end
 
       private
 
-      def running?(directive)
-        RUNNING.any? { |name| directive.respond_to?(name) && !Provenance.graphql_alone?(directive.method(name)) }
+      # @return [Array<String>] of the directives that a +query+ names, and maybe others
+      def names(query)
+        text = query.is_a?(Hash) ? query[:query] : query.instance_variable_get(:@query_string)
+        return text.include?("@") ? text.scan(NAMES).flatten.uniq : NONE if text.is_a?(String)
+
+        document = query.is_a?(Hash) ? query[:document] : query.document
+        document ? named(document).uniq : NONE
       end
 
-      def names?(node, names)
-        (node.respond_to?(:directives) && node.directives.any? { |it| names.include?(it.name) }) ||
-          node.children.any? { |it| names?(it, names) }
+      def named(node)
+        (node.respond_to?(:directives) ? node.directives.map(&:name) : NONE) + node.children.flat_map { |it| named(it) }
+      end
+
+      def runs?(name, schema) = (directive = schema.directives[name]) ? running?(directive) : false
+
+      def running?(directive)
+        RUNNING.any? { |name| directive.respond_to?(name) && !Provenance.graphql_alone?(directive.method(name)) }
       end
 
       # Other modules may be added to it meanwhile.

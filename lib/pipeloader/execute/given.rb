@@ -73,7 +73,8 @@ module Pipeloader
 
     private
 
-    def provided(query) = query.is_a?(Hash) ? query[:context] : query.context.to_h
+    # The context's `to_h` is a copy.
+    def provided(query) = query.is_a?(Hash) ? query[:context] : query.context.instance_variable_get(:@provided_values)
 
     def again(contexts, own)
       queries = @queries.zip(contexts).map do |query, context|

@@ -143,7 +143,7 @@ module Pipeloader
     def perform(fiber, member, step)
       fiber.begin_step(self, member, step)
       quiet = step.call(self, member)
-    rescue StandardError => e
+    rescue StandardError, ScriptError => e
       # As in a Job.
       fiber.await_turn_of(e)
       raise

@@ -24,6 +24,17 @@ module Pipeloader
         new(schema, queries, context).execute(ProofSample.chosen, &)
       end
 
+      # True if neither settings nor a snapshot is lost where a +schema+'s queries are executed without Pipeloader.
+      def plain?(schema) = schema.pipeloader_options.values_at(:settings, :snapshot).none?
+
+      # As #around, inside of it, for the Interpreter: directives that are around fields, without a dataloader of the schema's own,
+      # are so by graphql-ruby itself.
+      def directed(schema, queries, context, &)
+        plainly = context[:dataloader].nil? && !Pipeloader.disabled? && PlainLoader.serves?(schema) && plain?(schema) &&
+                  Enclosures.directs?(schema, queries)
+        plainly ? self.plainly(schema, queries, context, &) : yield(queries, context)
+      end
+
       # Yields as inside Pipeloader.disabled. Fields are resolved in the order that they have without it, on no fiber of ours.
       def plainly(schema, queries, context)
         context[:dataloader] ||= PlainLoader.for(schema)
@@ -44,7 +55,7 @@ module Pipeloader
 
     # @param sample [ProofSample, nil]
     def execute(sample, &)
-      @attempt.restarts = plain?(@schema) && !@given.nil?
+      @attempt.restarts = (@given if SafeExecution.plain?(@schema))
       results = @attempt.around { yield(@queries, @context) }
       return repeat(&) if @attempt.enclosed && !interrupted?(@attempt.enclosed) && repeatable?
 
@@ -88,9 +99,7 @@ module Pipeloader
     end
 
     # True if it can be executed again, and without Pipeloader: nothing was written, and neither settings nor a snapshot is lost.
-    def harmless? = plain?(@schema) && !@given.nil? && !@attempt.written?
-
-    def plain?(schema) = schema.pipeloader_options.values_at(:settings, :snapshot).none?
+    def harmless? = SafeExecution.plain?(@schema) && !@given.nil? && !@attempt.written?
 
     def repeatable? = harmless? && @given.queries? && !aborted?
 
@@ -105,7 +114,7 @@ module Pipeloader
 
     def open_breaker(error, schema, queries)
       reason = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"
-      queries.each { |query| Pipeloader.breaker.open!(schema, query, reason, plain: plain?(schema)) }
+      queries.each { |query| Pipeloader.breaker.open!(schema, query, reason, plain: SafeExecution.plain?(schema)) }
     end
   end
 end

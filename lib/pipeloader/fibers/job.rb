@@ -36,7 +36,7 @@ module Pipeloader
       begin
         fiber.await_turn if @parent.nil? && fiber.response.one_by_one? && @loader.pipeloader_depth_first?
         @work.call
-      rescue StandardError, SystemStackError => e
+      rescue StandardError, ScriptError, SystemStackError => e
         # Of several that would leave the response it is the first. What ends a response from outside doesn't wait.
         fiber.await_turn_of(e)
         Attempt.current&.leave(e)

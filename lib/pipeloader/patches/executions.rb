@@ -16,12 +16,19 @@ module Pipeloader
         Switch.around(queries) do
           SafeExecution.around(schema, queries, context) do |given, its|
             pipeloader_executing(given)
-            Summary.tell(super(schema, given, context: its, **options))
+            Summary.tell(pipeloader_directed(schema, given, its) { |them, own| super(schema, them, context: own, **options) })
           end
         end
       end
 
       private
+
+      # Execution::Next asks directives itself.
+      def pipeloader_directed(schema, queries, context, &)
+        return yield(queries, context) unless equal?(GraphQL::Execution::Interpreter)
+
+        SafeExecution.directed(schema, queries, context, &)
+      end
 
       def pipeloader_executing(queries) = Attempt.current&.executing { Given.queries?(queries) }
     end

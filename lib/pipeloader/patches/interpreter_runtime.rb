@@ -23,7 +23,7 @@ module Pipeloader
       # A field below what has become null isn't begun, and so raises nothing. Here it may have been begun before.
       def evaluate_selection(_result_name, _nodes, result)
         super
-      rescue StandardError => e
+      rescue StandardError, ScriptError => e
         pipeloader_raise(e, result)
       end
 
@@ -31,7 +31,7 @@ module Pipeloader
       def pipeloader_resolve(field, object, nodes, result, result_name, keywords, arguments)
         evaluate_selection_with_resolved_keyword_args(keywords, arguments, field, nodes.first, (nodes unless nodes.one?), object,
                                                       result_name, result, get_current_runtime_state)
-      rescue StandardError => e
+      rescue StandardError, ScriptError => e
         pipeloader_raise(e, result)
       end
 
@@ -46,7 +46,7 @@ module Pipeloader
         scoped, state.was_authorized_by_scope_items = state.was_authorized_by_scope_items, nil
         continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
                        result.graphql_application_value, arguments, name, result, scoped, state)
-      rescue StandardError => e
+      rescue StandardError, ScriptError => e
         pipeloader_raise(e, result)
       end
 

@@ -11,9 +11,12 @@ module Pipeloader
       #   wants to know, and whoever explains the query
       attr_accessor :pipeloader_types
 
+      # What is below a null isn't begun without Pipeloader, and lists nothing.
       def add_error(error)
-        ResolverFiber.current&.await_turn
-        super
+        return super unless (fiber = ResolverFiber.current)
+
+        fiber.await_turn
+        super unless Asker.state&.current_result&.graphql_dead
       end
     end
   end

@@ -67,7 +67,7 @@ module Pipeloader
       state = take_position(runtime, result)
       begin
         value = object.public_send(@name)
-      rescue StandardError => e
+      rescue StandardError, ScriptError => e
         return leave(runtime, result, nodes) { raise e }
       end
       write(value, result, runtime) || go_on(value, nodes, result, runtime, state) || leave(runtime, result, nodes) { value }

@@ -10,9 +10,11 @@ module Pipeloader
     # @param schema [Class] with Pipeloader
     # @return [GraphQL::Dataloader] by which it is executed without
     def self.for(schema)
-      base = schema.dataloader_class.pipeloader_base
-      base <= GraphQL::Dataloader::NullDataloader ? new { schema.pipeloader_sourced = true } : base.new
+      serves?(schema) ? new { schema.pipeloader_sourced = true } : schema.dataloader_class.pipeloader_base.new
     end
+
+    # True if a +schema+ has no dataloader of its own.
+    def self.serves?(schema) = schema.dataloader_class.pipeloader_base <= GraphQL::Dataloader::NullDataloader
 
     alias inspect to_s
 
