@@ -296,6 +296,13 @@ class EnclosedTest < PlanTest
     assert_equal(*answers)
   end
 
+  # What a resolver executes.
+  def test_directives_of_a_query_in_a_resolver
+    query = Class.new(Query) { graphql_name "Query"; field :inner, String }
+    query.define_method(:inner) { Post.count && context.schema.execute('{ post @locale(lang: "de") { lang authorName comments { lang } } lang }').to_h.to_json }
+    assert_alike("{ count a: inner posts { authorName } b: inner }", Schemas.make(query: query, mutation: Mutation) { directives(Locale) })
+  end
+
   # As persisted queries are: their text is known when the execution has begun.
   def test_a_text_that_a_tracer_gives
     text = '{ post @locale(lang: "de") { lang authorName } lang }'

@@ -22,7 +22,7 @@ module Pipeloader
       # A statement that may write is about to go, or one that takes a lock, or BEGIN.
       def written = Thread.current[KEY]&.written
 
-      # Yields to set a connection up, or to look at the schema of the database: that writes nothing.
+      # Yields to set a connection up, or something in its session, or to look at the schema of the database: that writes nothing.
       def looking(&) = within(LOOKING, true, &)
       def looking? = Thread.current[LOOKING]
 
@@ -83,6 +83,14 @@ module Pipeloader
 
     # @return [StandardError, nil]
     attr_reader :enclosed
+
+    # A job has left +settings+ of database sessions as they weren't.
+    #
+    # @param settings [Array<LeftSettings::Setting>]
+    def leave_settings(settings) = (@left_settings ||= []).concat(settings)
+
+    # @return [Array<LeftSettings::Setting>, nil] in that order
+    attr_reader :left_settings
 
     # The application's handlers are asked what it is.
     def offer(error) = note(error, :offered)

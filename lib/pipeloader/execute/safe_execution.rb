@@ -27,8 +27,8 @@ module Pipeloader
       # True if neither settings nor a snapshot is lost where a +schema+'s queries are executed without Pipeloader.
       def plain?(schema) = schema.pipeloader_options.values_at(:settings, :snapshot).none?
 
-      # As #around, inside of it, for the Interpreter: directives that are around fields, without a dataloader of the schema's own,
-      # are so by graphql-ruby itself.
+      # As #around, inside of it, for the Interpreter: where directives are around fields, and the schema has no dataloader of its
+      # own, graphql-ruby itself executes the queries.
       def directed(schema, queries, context, &)
         plainly = context[:dataloader].nil? && !Pipeloader.disabled? && PlainLoader.serves?(schema) && plain?(schema) &&
                   Enclosures.directs?(schema, queries)
@@ -58,6 +58,7 @@ module Pipeloader
       @attempt.restarts = (@given if SafeExecution.plain?(@schema))
       results = @attempt.around { yield(@queries, @context) }
       return repeat(&) if @attempt.enclosed && !interrupted?(@attempt.enclosed) && repeatable?
+      return in_order(results, &) if @attempt.left_settings && @given&.queries?
 
       sample.take(DoubleCheck.new(@schema, @given, results, &), @breaks) if sample && harmless?
       results
@@ -108,6 +109,17 @@ module Pipeloader
       ActiveRecord::Base.connection_handler.each_connection_pool.any? do |pool|
         connection = pool.active_connection? and PostgreSQL.adapter?(connection.class) && connection.pipeloader_aborted?
       end
+    end
+
+    # Which fields see what a resolver leaves set in the session is told by the order in which graphql-ruby comes to them.
+    def in_order(results, &)
+      names = @attempt.left_settings.map(&:name).uniq.join(", ")
+      reason = "a resolver changes settings of the database session (#{names}) and leaves them so"
+      @queries.each { |query| Pipeloader.breaker.open!(@schema, query, reason, plain: SafeExecution.plain?(@schema)) } if @breaks
+      return results unless repeatable?
+
+      @attempt.left_settings.reverse_each(&:put_back)
+      repeat(&)
     end
 
     def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))

@@ -85,7 +85,7 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
-      @subject = @followers = @branch = @gathering = @task = @missed = nil
+      @subject = @followers = @branch = @gathering = @task = @missed = @settings = nil
       @jobs = @uncoalesced = @nested = 0
     end
 
@@ -105,6 +105,7 @@ module Pipeloader
 
     def end_job(outer)
       @run.step
+      leave_settings if @settings
       @state.leave(self) if (@jobs -= 1).zero?
       @job = outer
     end
@@ -132,6 +133,7 @@ module Pipeloader
     # @param quiet [Boolean] whether no code of the application's has run
     def end_step(quiet)
       @run.step
+      leave_settings if @settings
       @state.leave(self, quiet)
       @job&.drop
       @job = @objects = nil
@@ -223,9 +225,12 @@ module Pipeloader
     end
 
     # As above, for what changes the session: no other fiber goes on until its job has ended.
+    #
+    # @return [LeftSettings] of the job
     def act_alone
       await_turn_to_act
       park_no_more
+      @settings ||= LeftSettings.new
     end
 
     # As #await_turn_of, of a Task's, which has to be the first that fails.
@@ -322,6 +327,11 @@ module Pipeloader
     def abandoned? = @run.over?
 
     private
+
+    def leave_settings
+      left, @settings = @settings.left, nil
+      Attempt.current&.leave_settings(left) if left.any?
+    end
 
     def start_afresh
       @uncoalesced = 0

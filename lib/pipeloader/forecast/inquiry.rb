@@ -3,16 +3,17 @@
 module Pipeloader
   # Questions that are asked ahead for records, each when its parameters are known.
   class Inquiry
-    # One question for one record. By which parameters a +chain+ asks it isn't known until it has come; +given+ are the chain's.
-    Item = Struct.new(:question, :record, :params, :read, :chain, :given) do
+    # One question for one record. By which parameters a ChainedQuestion asks it isn't known until it has come; +given+ are that
+    # one's.
+    Item = Struct.new(:question, :record, :params, :read, :chained, :given) do
       # @param connection [ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, nil] nil where it can't be asked
       def ask(connection)
-        self.read = (params ? question.read(params, connection) : chain.read(given, connection)) if connection
+        self.read = (params ? question.read(params, connection) : chained.read(given, connection)) if connection
       end
 
       # It has come. One of a chain becomes what would have been asked by itself.
       def come
-        answer = chain.answer(read.statement) if chain && read&.answered?
+        answer = chained.answer(read.statement) if chained && read&.answered?
         return unless answer && (self.params = question.params(record, NONE, answer.cells))
 
         came, self.read = read, question.read(params, read.adapter)
@@ -70,13 +71,14 @@ module Pipeloader
     def chained(now)
       asked = {}.compare_by_identity
       now.each { |item| (asked[item.record] ||= []) << item.question }
-      chained, @left = @left.partition { |item| (with = asked[item.record]) && chain(item, with) && with << item.question }
-      chained
+      along, @left = @left.partition { |item| (with = asked[item.record]) && chain(item, with) && with << item.question }
+      along
     end
 
+    # @return [Array, nil] its ChainedQuestion's parameters, where all that lead to it are asked
     def chain(item, asked)
-      chain = item.question.chained
-      item.chain, item.given = chain, chain.params(item.record) if chain && (chain.others - asked).empty?
+      chained = item.question.chained
+      item.chained, item.given = chained, chained.params(item.record) if chained && (chained.others - asked).empty?
       item.given
     end
   end

@@ -61,19 +61,16 @@ module Pipeloader
       # A resolver's settings of the session (a tenant's search_path, say) are its own until it sets them back: a fiber that went
       # on meanwhile would read with it.
       def execute(sql, ...)
-        pipeloader_stay_if_set(sql)
-        super
+        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
       end
 
       def exec_query(sql, ...)
-        pipeloader_stay_if_set(sql)
-        super
+        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
       end
 
       # `update("SET …")`
       def exec_update(sql, ...)
-        pipeloader_stay_if_set(sql)
-        super
+        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
       end
 
       # `query_value`, `query_values`
@@ -95,8 +92,24 @@ module Pipeloader
       end
 
       def schema_search_path=(path)
-        ResolverFiber.current&.act_alone
-        super
+        ResolverFiber.current&.act_alone&.keep("search_path", self)
+        Attempt.looking { super }
+      end
+
+      # @return [String, nil] a setting of the session; nil where there is none, or nobody can ask
+      def pipeloader_setting(name)
+        return if pipeloader_aborted?
+
+        pipeloader_aside { select_value("SELECT current_setting(#{quote(name)}, true)", "SCHEMA") }
+      end
+
+      # @param value [String, nil] of #pipeloader_setting
+      def pipeloader_set(name, value)
+        pipeloader_aside do
+          next self.schema_search_path = value if name == "search_path"
+
+          execute(value.nil? ? "RESET #{name}" : "SET #{name} = #{quote(value)}", "SCHEMA")
+        end
       end
 
       # These three, too, are seen by what is asked for after them alone.
@@ -146,9 +159,12 @@ module Pipeloader
         @pipeloader_session&.send_gathered
       end
 
+      # @return [Boolean] whether it does nothing but set what may be set once more
       def pipeloader_stay_if_set(sql)
-        fiber = ResolverFiber.current
-        fiber.act_alone if fiber && SQLText.sets?(sql)
+        return false unless SQLText.sets?(sql)
+
+        ResolverFiber.current&.act_alone&.note(sql, self)
+        SQLText.only_sets?(sql)
       end
 
       # @raise [ActiveRecord::StatementInvalid] if the transaction that Pipeloader cut short isn't there any more

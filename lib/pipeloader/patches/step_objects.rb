@@ -92,8 +92,8 @@ module Pipeloader
           result = @all_next_results[index]
           [pipeloader_when(result), places.fetch(result, index)]
         end
-        # A list of arguments has its limits.
-        @all_next_objects, @all_next_results = [@all_next_objects, @all_next_results].map { |all| order.map { |index| all[index] } }
+        objects, results = @all_next_objects, @all_next_results
+        @all_next_objects, @all_next_results = [objects, results].map { |all| order.map { |at| all[at] } } # too many arguments
       end
 
       # Without a dataloader each object is prepared as it is listed.

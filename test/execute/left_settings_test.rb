@@ -1,0 +1,136 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+
+# A resolver that changes the database session and leaves it so: fields below and behind see it, in graphql-ruby's order.
+class LeftSettingsTest < PlanTest
+  # As row-level security would: what a statement says depends on the session.
+  ActiveRecord::Base.connection.execute("CREATE VIEW left_tenants AS SELECT coalesce(nullif(current_setting('app.tenant', true), ''), 'none') AS name")
+  TENANT = "SELECT name FROM left_tenants"
+
+  TENANTS = type("LeftTenant") do
+    field :n, String
+    field :below, self
+    def n = ::Post.connection.select_value(TENANT)
+    def below = ::Post.count && object
+  end
+
+  class Query < Schemas::Base
+    graphql_name "Query"
+    field :tenant, TENANTS do
+      argument :id, Integer
+    end
+    field :n, String
+    field :deep, TENANTS
+    def n = ::Tag.count && ::Post.connection.select_value(TENANT)
+    def deep = ::Post.count && { id: 0 }
+    def tenant(id:) = context[:set].call(id) && { id: id }
+  end
+
+  CONNECTION = -> { ActiveRecord::Base.connection }
+  WAYS = {
+    execute: ->(id) { CONNECTION.call.execute("SET app.tenant = '#{id}'") },
+    session: ->(id) { CONNECTION.call.execute("/* ours */ SET SESSION app.tenant TO '#{id}';") },
+    exec_query: ->(id) { CONNECTION.call.exec_query("set app.tenant = '#{id}'") },
+    update: ->(id) { CONNECTION.call.update("SET app.tenant = '#{id}'") || true }
+  }.freeze
+
+  TEXTS = ["{ a: tenant(id: 1) { n } b: tenant(id: 2) { n } n }", "{ n deep { below { below { n } } } tenant(id: 3) { n } after: n }",
+           "{ a: tenant(id: 1) { below { n } } b: tenant(id: 2) { below { below { n } } } }"].freeze
+
+  def setup
+    super
+    Pipeloader.breaker.reset
+  end
+
+  def teardown
+    Pipeloader.breaker.reset
+    CONNECTION.call.execute("RESET app.tenant")
+    super
+  end
+
+  # What was set before the query is so again, where it begins once more.
+  def test_a_setting_from_before
+    plain, piped = pair.map do |schema|
+      CONNECTION.call.execute("SET app.tenant = '7'")
+      answer = nil
+      warnings { answer = schema.execute(TEXTS[1], context: { set: WAYS[:execute] }).to_h }
+      [text_of(answer), CONNECTION.call.select_value(TENANT)]
+    end
+    assert_equal plain, piped
+  end
+
+  def test_a_search_path
+    path = CONNECTION.call.schema_search_path
+    CONNECTION.call.execute("CREATE SCHEMA left_here; CREATE VIEW left_here.left_tenants AS SELECT text 'here' AS name")
+    plain, piped = pair.map do |schema|
+      answer = nil
+      warnings { answer = schema.execute(TEXTS[1], context: { set: ->(_) { CONNECTION.call.schema_search_path = "left_here, public" } }).to_h }
+      [text_of(answer), CONNECTION.call.schema_search_path]
+    ensure
+      CONNECTION.call.schema_search_path = path
+    end
+    assert_equal plain, piped
+  ensure
+    CONNECTION.call.execute("DROP SCHEMA left_here CASCADE")
+  end
+
+  WAYS.each do |name, set|
+    TEXTS.each_with_index do |text, index|
+      define_method(:"test_#{name}_#{index}") { assert_alike(text, set) }
+    end
+  end
+
+  # From then on graphql-ruby executes the operation: it says why.
+  def test_it_is_told
+    schema = pair.last
+    warned = warnings { schema.execute(TEXTS.first, context: { set: WAYS[:execute] }) }
+    assert_match(/changes settings of the database session \(app\.tenant\) and leaves them so/, warned.join)
+    assert_equal 1, Pipeloader.breaker.open.size
+    assert_empty(WireCounter.events("burst.pipeloader") { schema.execute(TEXTS.first, context: { set: WAYS[:execute] }) })
+  end
+
+  # By a second text; by what a transaction ends; as it was before.
+  def test_what_is_put_back
+    schema = pair.last
+    CONNECTION.call.execute("SET app.tenant = '7'")
+    { "{ tenant(id: 1) { n } }" => ->(id) { [id, 7].each { |it| WAYS[:execute].call(it) } },
+      "{ tenant(id: 7) { n } n }" => WAYS[:execute],
+      "{ tenant(id: 1) { n } n }" => ->(id) { ActiveRecord::Base.transaction { CONNECTION.call.execute("SET LOCAL app.tenant = '#{id}'") } },
+      "{ a: tenant(id: 1) { n } n }" => ->(id) { CONNECTION.call.execute("SET app.tenant = '#{id}'") && CONNECTION.call.select_value("SELECT set_config('app.tenant', '7', false)") } }.each do |text, set|
+      schema.execute(text, context: { set: set })
+      assert_empty Pipeloader.breaker.open
+    end
+  end
+
+  # Nothing that has written is executed again.
+  def test_after_a_write
+    written = 0
+    set = ->(id) { WAYS[:execute].call(id) && (written += ::Post.where(id: 1).update_all("likes = likes")) }
+    warnings { pair.last.execute(TEXTS.first, context: { set: set }) }
+    assert_equal 2, written
+  end
+
+  private
+
+  def pair = Schemas.make(query: Query, mutation: nil, pipeloader: { breaker: true })
+
+  def assert_alike(text, set)
+    plain, piped = pair.map do |schema|
+      Array.new(3) do
+        answer = nil
+        warnings { answer = text_of(outcome { schema.execute(text, context: { set: set }).to_h }) }
+        CONNECTION.call.execute("RESET app.tenant")
+        answer
+      end
+    end
+    assert_equal plain, piped
+  end
+
+  # @return [Array<String>] what Pipeloader's warnings say
+  def warnings
+    said = []
+    Pipeloader::Notice.stub(:warn, ->(text, *) { said << text }) { yield }
+    said
+  end
+end
