@@ -56,6 +56,31 @@ class StoreAccessorsTest < PipeloaderTest
     define_method(:"test_#{name}") { 3.times { assert_same_answer(query, PAIR) } }
   end
 
+  # Declared by another name of the column.
+  class Alias < ActiveRecord::Base
+    self.table_name = "store_people"
+    alias_attribute :prefs, :settings
+    store_accessor :prefs, :color
+    def words = settings.to_s.size
+  end
+
+  class Text < ActiveRecord::Base
+    self.table_name = "store_people"
+    store_accessor "settings", :color
+    def words = settings.to_s.size
+  end
+
+  [Alias, Text].each do |model|
+    define_method(:"test_#{model.name.demodulize}") do
+      notes = Class.new(ActiveRecord::Base) { self.table_name = "store_notes"; belongs_to :person, class_name: model.name; def self.name = "Note" }
+      query = Class.new(GraphQL::Schema::Object) { graphql_name "Query"; field :notes, [NoteType]; define_method(:notes) { notes.order(:id) } }
+      schemas = Schemas.make(query: query, mutation: nil, pipeloader: { compile: true })
+      ["{ notes { a: person { loud color } b: person { settings } } }", "{ notes { a: person { loud color } b: person { words } } }"].each do |text|
+        3.times { assert_same_answer(text, schemas) }
+      end
+    end
+  end
+
   def test_reason
     told = Pipeloader.explain(PAIR.last, "{ notes { person { settings } } }").to_s
     assert_match(/settings.*the readers of its store accessors write `settings`/, told)

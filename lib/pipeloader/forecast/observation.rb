@@ -64,7 +64,7 @@ module Pipeloader
     def subject(fiber)
       object = fiber.subject || Asker.state&.current_result&.graphql_application_value
       object = object.object if GraphQL::Schema::Object === object
-      object if ActiveRecord::Base === object
+      object if ReturnedValue.record?(object)
     end
 
     # @return [Forecast, nil] of the place that all +records+ have come to, if they have

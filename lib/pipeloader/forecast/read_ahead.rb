@@ -173,7 +173,7 @@ module Pipeloader
     # A list of which we don't know what it is may have code of its own. To look at what a projection has left out would read it.
     def records_of(values)
       values.flat_map { |value| ActiveRecord::Base === value ? [value] : ReturnedValue.records(value) }
-            .select { |value| ActiveRecord::Base === value && value.instance_variable_get(:@pipeloader_demand).nil? }
+            .select { |value| ReturnedValue.record?(value) && value.instance_variable_get(:@pipeloader_demand).nil? }
     end
 
     def read_for(forecast, records, fiber)

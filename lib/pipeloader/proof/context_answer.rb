@@ -97,7 +97,7 @@ module Pipeloader
           (ReturnedValue.just?(found, Array) && found.all? { |it| types.any? { |type| ReturnedValue.just?(it, type) } })
       end
 
-      def record?(found) = ActiveRecord::Base === found && ReturnedValue.just?(found, found.class)
+      def record?(found) = ReturnedValue.record?(found) && ReturnedValue.just?(found, found.class)
 
       def reads_columns?(record, name)
         return false unless Provenance.active_record_alone?(record.class.instance_method(:has_attribute?))

@@ -40,6 +40,12 @@ module Pipeloader
         "`#{reflection.name}` can't be read: #{e.message.lines.first.chomp}"
       end
 
+      # True if the records of an association, where they name their owner's class (`as:`), name a +model+ as that which has
+      # declared it: a subclass may have a `polymorphic_name` of its own.
+      def named_alike?(reflection, model)
+        reflection.chain.last.type.nil? || model.polymorphic_name == reflection.active_record.polymorphic_name
+      end
+
       # True if an association's records depend on nothing of its owner but the keys.
       def independent?(reflection)
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
@@ -188,7 +194,9 @@ module Pipeloader
     #
     # @param column [String, nil]
     def stores?(column)
-      @family.members.any? { |it| it.stored_attributes.any? && it.stored_attributes.key?(column&.to_sym) }
+      @family.members.any? do |it|
+        it.stored_attributes.any? && it.stored_attributes.each_key.any? { |name| column == it.attribute_aliases.fetch(name.to_s, name.to_s) }
+      end
     end
 
     # @param name [Symbol] of a method of its records
@@ -225,8 +233,7 @@ module Pipeloader
     # True if a +model+ is found by its key, and called, as that which has declared an association.
     def alike?(reflection, model)
       declarer, keys = reflection.active_record, Array(reflection.chain.last.join_foreign_key).map(&:to_s)
-      (reflection.type.nil? || model.polymorphic_name == declarer.polymorphic_name) &&
-        keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
+      PlainModel.named_alike?(reflection, model) && keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
     end
 
     # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be

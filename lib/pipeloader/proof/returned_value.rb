@@ -61,6 +61,9 @@ module Pipeloader
       # the object, which may be a proxy.
       def just?(object, type) = ObjectSpace.internal_class_of(object).equal?(type)
 
+      # True if it is a record.
+      def record?(value) = ActiveRecord::Base === value && !record_class(value).nil?
+
       # A decorator may say that it is a record, too.
       def record_class(value)
         type = value.class
