@@ -27,8 +27,46 @@ class DeadFieldsTest < PlanTest
     def others = OTHERS.fetch(context[:other]).call(self) && [object]
   end
 
+  Later = Struct.new(:block) { def get = block.call }
+
+  SECRET = type("DeadSecret") do
+    field :title, String
+    def self.authorized?(_object, context) = OTHERS.fetch(context[:other]).call(Struct.new(:context).new(context)) && true
+  end
+  POST = type("DeadPost") do
+    field :title, String, null: false
+    field :n, Integer
+    def title = nil
+    def self.authorized?(post, context) = context[:listed]&.call(post, context) || true
+  end
+  # Lazy values, lists and what is asked for their objects.
+  BUSY = type("DeadBusy") do
+    field :must, String, null: false
+    field :must_now, String, null: false
+    field :must_late, String, null: false
+    field :later, String
+    field :secrets, [SECRET]
+    field :secret, SECRET
+    field :posts, [POST]
+    field :strict, [POST], null: false
+    field :failing, [POST], null: false
+    def must = ::Post.where(id: -1).pick(:title)
+    def must_now = nil
+    def must_late = Later.new(-> { ::Post.where(id: -1).pick(:title) })
+    def later = Later.new(-> { OTHERS.fetch(context[:other]).call(self) && "x" })
+    def secrets = [object, object]
+    def secret = object
+    def posts = [nil, *::Post.order(:id).limit(2)]
+    def strict = posts
+    def failing = Enumerator.new { |all| all << ::Post.find(1) && raise(KeyError, "boom") }
+  end
+
   class Query < Schemas::Base
     graphql_name "Query"
+    field :busy, BUSY
+    field :later_busy, BUSY
+    def busy = ::User.find(1)
+    def later_busy = Later.new(-> { ::User.find(1) })
     field :user, USER
     field :users, [USER, { null: true }]
     field :reads, String
@@ -51,6 +89,36 @@ class DeadFieldsTest < PlanTest
   OTHERS.each_key do |other|
     TEXTS.each_with_index do |text, index|
       define_method(:"test_#{other}_#{index}") { assert_alike(text, context: { other: other }) }
+    end
+  end
+
+  pairs = %w[must mustNow mustLate].product(["later", "secrets { title }", "secret { title }"])
+  BUSY_TEXTS = [*pairs, *pairs.map(&:reverse)].map { |fields| fields.join(" ") }.flat_map { |fields| ["{ busy { #{fields} } }", "{ laterBusy { #{fields} } reads }"] }.freeze
+
+  unless Engine::NEXT
+    BUSY_TEXTS.product(OTHERS.keys).each do |text, other|
+      define_method(:"test_busy_#{text.scan(/\w+/).join("_")}_#{other}") { assert_alike(text, context: { other: other }) }
+    end
+
+    def test_items_of_a_list_that_is_null
+      listed = ->(post, context) { context.add_error(GraphQL::ExecutionError.new("asked for #{post.id}")) && true }
+      ["{ busy { posts { n } } }", "{ busy { strict { n } } reads }", "{ busy { must strict { n } } }", "{ busy { strict { n } must } }"].each do |text|
+        assert_alike(text, context: { listed: listed })
+      end
+    end
+
+    # What leaves where a list's own item has made all above it null.
+    def test_a_list_that_fails_behind_its_item
+      assert_alike("{ busy { failing { title } } }")
+    end
+
+    def test_queries_of_one_multiplex
+      %i[adds adds_later raises].product([["{ busy { mustNow } }", "{ user { other } }"],
+                                          ["{ reads }", "{ user { must other } }"],
+                                          ["{ user { must other } }", "{ user { other } }", "{ reads }"]]).each do |other, texts|
+        plain, piped = pair.map { |schema| schema.multiplex(texts.map { |text| { query: text, context: { other: other } } }).map { |it| text_of(it.to_h) } }
+        assert_equal plain, piped
+      end
     end
   end
 
@@ -83,7 +151,12 @@ class DeadFieldsTest < PlanTest
 
   private
 
-  def pair(&) = Schemas.make(query: Query, mutation: nil, &)
+  def pair(&block)
+    Schemas.make(query: Query, mutation: nil) do
+      lazy_resolve(Later, :get)
+      class_eval(&block) if block
+    end
+  end
 
   def assert_alike(text, **options, &)
     outcomes = pair(&).map { |schema| Array.new(3) { whole { schema.execute(text, **options).to_h } } }

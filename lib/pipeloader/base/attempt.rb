@@ -84,6 +84,10 @@ module Pipeloader
     # @return [StandardError, nil]
     attr_reader :enclosed
 
+    # An object has become null, so that graphql-ruby doesn't begin some of its fields; here they may have been begun.
+    def lose_fields = @loses_fields = true
+    def loses_fields? = @loses_fields || false
+
     # A job has left +settings+ of database sessions as they weren't.
     #
     # @param settings [Array<LeftSettings::Setting>]

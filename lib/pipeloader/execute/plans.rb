@@ -194,7 +194,7 @@ module Pipeloader
     # @return [Link, nil]
     def link(associations, type, selections, node)
       reflection = associations.first.reflection
-      return unless associations.all? { |it| it.reflection.equal?(reflection) && PlainModel.named_alike?(reflection, it.owner.class) }
+      return unless associations.all? { |it| it.reflection.equal?(reflection) && Family.named_alike?(reflection, it.owner.class) }
       return unless (plan = at(TypeWrappers.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.of(reflection, plan.projection)

@@ -70,7 +70,7 @@ module Pipeloader
       again ? repeat(&) : raise
     rescue Enclosures::Directed
       repeat(&)
-    rescue StandardError, SystemStackError => e
+    rescue StandardError, ScriptError, SystemStackError => e
       raise unless answerable?(e) && repeatable?
 
       repeat(&)
@@ -81,7 +81,9 @@ module Pipeloader
     # True if graphql-ruby by itself may make an answer of what leaves: it executes a field inside of those above it, and whatever
     # is raised there is given to handlers of theirs.
     def answerable?(error)
-      return false if interrupted?(error) || !@attempt.unhandled?(error)
+      return false if interrupted?(error)
+      return true if @attempt.loses_fields? # it may be of one of those
+      return false unless @attempt.unhandled?(error)
       return true if SystemStackError === error # it is executed on the thread's own stack
 
       GraphQL::ExecutionError === error || !GraphQL::Execution::Errors.find_handler_for(@schema, error.class).nil?

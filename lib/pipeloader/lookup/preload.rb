@@ -87,7 +87,7 @@ module Pipeloader
       ReturnedValue.just?(record, record.class) && record.persisted? && !record.strict_loading? &&
         key.columns.all? { |column| record.has_attribute?(column) } &&
         record.class._reflect_on_association(name).equal?(@reflection) && # a subclass may have another
-        PlainModel.named_alike?(@reflection, record.class) &&
+        Family.named_alike?(@reflection, record.class) &&
         (@lookup.needs_key? || !key.of(record).nil?) && for?(record) &&
         (!record.association_cached?(name) || untouched?(record.association(name)))
     end

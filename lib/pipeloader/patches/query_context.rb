@@ -16,7 +16,7 @@ module Pipeloader
         return super unless (fiber = ResolverFiber.current)
 
         fiber.await_turn
-        super unless Asker.state&.current_result&.graphql_dead
+        super unless namespace(:interpreter_runtime)[:runtime]&.pipeloader_unbegun?
       end
     end
   end

@@ -24,6 +24,20 @@ module Pipeloader
       @known = @members.to_h { |member| [member, true] }.compare_by_identity
     end
 
+    # True if the records of an association, where they name their owner's class (`as:`), name a +model+ as that which has declared
+    # it: a subclass may have a `polymorphic_name` of its own.
+    def self.named_alike?(reflection, model)
+      reflection.chain.last.type.nil? || model.polymorphic_name == reflection.active_record.polymorphic_name
+    end
+
+    # True if a +column+ has store accessors, be they declared by an alias of it.
+    def stores?(column)
+      @members.any? do |member|
+        stores = member.stored_attributes
+        stores.any? && stores.each_key.any? { |name| member.attribute_aliases.fetch(name.to_s, name.to_s) == column }
+      end
+    end
+
     # True if no heir has been loaded since.
     def current? = @column.nil? || heirs == @members.drop(1)
 

@@ -40,12 +40,6 @@ module Pipeloader
         "`#{reflection.name}` can't be read: #{e.message.lines.first.chomp}"
       end
 
-      # True if the records of an association, where they name their owner's class (`as:`), name a +model+ as that which has
-      # declared it: a subclass may have a `polymorphic_name` of its own.
-      def named_alike?(reflection, model)
-        reflection.chain.last.type.nil? || model.polymorphic_name == reflection.active_record.polymorphic_name
-      end
-
       # True if an association's records depend on nothing of its owner but the keys.
       def independent?(reflection)
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
@@ -193,11 +187,7 @@ module Pipeloader
     # True if a column has store accessors: to read one of these turns a null of the record's into an empty Hash.
     #
     # @param column [String, nil]
-    def stores?(column)
-      @family.members.any? do |it|
-        it.stored_attributes.any? && it.stored_attributes.each_key.any? { |name| column == it.attribute_aliases.fetch(name.to_s, name.to_s) }
-      end
-    end
+    def stores?(column) = @family.stores?(column)
 
     # @param name [Symbol] of a method of its records
     # @return [Formula, nil] what it works out, if that is all that it does, and it takes no arguments
@@ -233,7 +223,7 @@ module Pipeloader
     # True if a +model+ is found by its key, and called, as that which has declared an association.
     def alike?(reflection, model)
       declarer, keys = reflection.active_record, Array(reflection.chain.last.join_foreign_key).map(&:to_s)
-      PlainModel.named_alike?(reflection, model) && keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
+      Family.named_alike?(reflection, model) && keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
     end
 
     # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be
