@@ -24,8 +24,8 @@ module Pipeloader
       @known = @members.to_h { |member| [member, true] }.compare_by_identity
     end
 
-    # True if the records of an association, where they name their owner's class (`as:`), name a +model+ as that which has declared
-    # it: a subclass may have a `polymorphic_name` of its own.
+    # True if the records of an association, where they name their owner's class (`as:`), name a +model+ as that which has
+    # declared it: a subclass may have a `polymorphic_name` of its own.
     def self.named_alike?(reflection, model)
       reflection.chain.last.type.nil? || model.polymorphic_name == reflection.active_record.polymorphic_name
     end
