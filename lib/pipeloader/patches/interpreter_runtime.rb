@@ -10,13 +10,13 @@ module Pipeloader
     module InterpreterRuntime
       # What was null, where none may be: its path, and how deep in that the last lazy value is, -1 without any. Those come when
       # all that is beside them has begun.
-      Killer = Struct.new(:path, :lazy) do
+      Killer = Struct.new(:path, :last_lazy) do
         # True if it came before +other+ began in one +object+ that it has made null.
         #
         # @param other [Array<String, Integer>] a path
         def before?(other, object)
           depth = object.path.size
-          return false if lazy >= depth || !object.respond_to?(:ordered_result_keys) || path.first(depth) != other.first(depth)
+          return false if last_lazy >= depth || !object.respond_to?(:ordered_result_keys) || path.first(depth) != other.first(depth)
 
           own, others = path[depth], other[depth]
           order = object.ordered_result_keys
