@@ -16,7 +16,8 @@ module Pipeloader
         # @param other [Array<String, Integer>] a path
         def before?(other, object)
           depth = object.path.size
-          return false if last_lazy >= depth || !object.respond_to?(:ordered_result_keys) || path.first(depth) != other.first(depth)
+          return false if last_lazy >= depth || !object.respond_to?(:ordered_result_keys)
+          return false if path.first(depth) != other.first(depth)
 
           own, others = path[depth], other[depth]
           order = object.ordered_result_keys
