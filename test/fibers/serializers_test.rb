@@ -64,7 +64,7 @@ class SerializersTest < AnswerTest
   end
 
   gem_for "jsonapi-serializer" do
-    require "jsonapi/serializer"
+    RailsConstant.without { require "jsonapi/serializer" }
     user = Class.new do
       include JSONAPI::Serializer
       set_type :user
@@ -87,7 +87,7 @@ class SerializersTest < AnswerTest
   end
 
   gem_for "jbuilder" do
-    require "jbuilder"
+    RailsConstant.without { require "jbuilder" }
     lambda do |post|
       Jbuilder.encode do |json|
         json.call(post, :title)

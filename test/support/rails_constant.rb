@@ -2,6 +2,14 @@
 
 # For tests of what asks `Rails`, which isn't there.
 module RailsConstant
+  # Yields, to load a gem that would load its railtie: `Rails` is also where sanitizers of Rails are.
+  def self.without
+    outer = Object.send(:remove_const, :Rails) if Object.const_defined?(:Rails)
+    yield
+  ensure
+    Object.const_set(:Rails, outer) if outer
+  end
+
   private
 
   # @param env [String] "development", say

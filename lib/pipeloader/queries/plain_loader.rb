@@ -14,7 +14,11 @@ module Pipeloader
     end
 
     # True if a +schema+ has no dataloader of its own.
-    def self.serves?(schema) = schema.dataloader_class.pipeloader_base <= GraphQL::Dataloader::NullDataloader
+    def self.serves?(schema)
+      loader = schema.dataloader_class # the application's own method may say
+      loader = loader.pipeloader_base if loader < Loader
+      loader <= GraphQL::Dataloader::NullDataloader
+    end
 
     alias inspect to_s
 
