@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/answers"
+require_relative "../support/rails_constant"
 
 # What serializers make of a collection by Pipeloader.map is what they make of it one after the other: the real gems, and naive code
 # that loads nothing beforehand.
