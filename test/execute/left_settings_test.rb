@@ -32,6 +32,7 @@ class LeftSettingsTest < PlanTest
     execute: ->(id) { CONNECTION.call.execute("SET app.tenant = '#{id}'") },
     session: ->(id) { CONNECTION.call.execute("/* ours */ SET SESSION app.tenant TO '#{id}';") },
     exec_query: ->(id) { CONNECTION.call.exec_query("set app.tenant = '#{id}'") },
+    set_config: ->(id) { CONNECTION.call.select_value("SELECT set_config('app.tenant', '#{id}', false)") },
     update: ->(id) { CONNECTION.call.update("SET app.tenant = '#{id}'") || true }
   }.freeze
 
@@ -58,6 +59,55 @@ class LeftSettingsTest < PlanTest
       [text_of(answer), CONNECTION.call.select_value(TENANT)]
     end
     assert_equal plain, piped
+  end
+
+  # What begins once more for another reason begins in the same session.
+  def test_where_something_is_raised_behind_it
+    text = "{ n tenant(id: 3) { n } hidden { title } after: n }"
+    hidden = type("LeftHidden") { field :title, String; def self.authorized?(*) = false }
+    query = Class.new(Query) { graphql_name "Query"; field :hidden, hidden; def hidden = ::Post.find(1) }
+    plain, piped = Schemas.make(query: query, mutation: nil, pipeloader: { breaker: true }) do
+      rescue_from(KeyError) { raise GraphQL::ExecutionError, "handled" }
+      define_singleton_method(:unauthorized_object) { |_| ::Post.count && raise(KeyError) }
+    end.map do |schema|
+      CONNECTION.call.execute("RESET app.tenant")
+      answer = nil
+      warnings { answer = text_of(outcome { schema.execute(text, context: { set: WAYS[:execute] }).to_h }) }
+      answer
+    end
+    assert_equal plain, piped
+  end
+
+  # A connection that is given back by then is somebody else's.
+  def test_a_connection_that_is_given_back
+    ActiveRecord::Base.release_connection
+    set = ->(id) { ::Post.with_connection { |it| it.execute("SET app.tenant = '#{id}'") } }
+    warnings { pair.last.execute(TEXTS.first, context: { set: set }) }
+    assert_equal 1, Pipeloader.breaker.open.size
+  end
+
+  def test_names
+    { "SET a.b = 1; SET LOCAL c = 2" => %w[a.b], "set time zone 'UTC'" => %w[timezone], "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY" => [],
+      "/* x */ RESET \"q\"" => %w[q], "SELECT set_config('x.y', '1', false), set_config('z', '1', true)" => %w[x.y], "SET ROLE me" => %w[role],
+      "SET SCHEMA 'a'" => %w[search_path], "RESET ALL" => [], "SET TRANSACTION READ ONLY" => [], "SET x TO DEFAULT" => %w[x] }.each do |sql, names|
+      assert_equal names, Pipeloader::LeftSettings.names(sql), sql
+    end
+    assert_equal [true, true, false, false], ["SET a = 1;", " reset a", "SET a = 1; DELETE FROM x", "SET TRANSACTION READ ONLY"].map { |sql| Pipeloader::LeftSettings.alone?(sql) }
+  end
+
+  def test_a_search_path_by_sql
+    path = CONNECTION.call.schema_search_path
+    CONNECTION.call.execute("CREATE SCHEMA left_sql; CREATE VIEW left_sql.left_tenants AS SELECT text 'here' AS name")
+    plain, piped = pair.map do |schema|
+      answer = nil
+      warnings { answer = schema.execute(TEXTS[1], context: { set: ->(_) { CONNECTION.call.execute("SET search_path TO left_sql, public") } }).to_h }
+      text_of(answer)
+    ensure
+      CONNECTION.call.execute("SET search_path TO #{path}")
+    end
+    assert_equal plain, piped
+  ensure
+    CONNECTION.call.execute("DROP SCHEMA left_sql CASCADE")
   end
 
   def test_a_search_path

@@ -47,7 +47,7 @@ class ChainedQuestionsTest < PlanTest
   end
 
   # How many round trips they are where they come by chains: the article's, and theirs.
-  %i[record two by_two_answers list empty count text decimals instances].each do |name|
+  %i[record two by_two_answers list empty count decimals instances].each do |name|
     define_method(:"test_#{name}_is_two_round_trips") { assert_equal 2, asking(:one, "{ article { asked } }", &CHAINS[name]).last.size }
   end
 
@@ -124,6 +124,36 @@ class ChainedQuestionsTest < PlanTest
       Article.connection.select_rows("SELECT name FROM users WHERE id = $1", nil, [id])
     end
     assert_equal [3, 3, 3], counts.map(&:size).last(3)
+  end
+
+  ActiveRecord::Schema.define do
+    enable_extension "citext"
+    create_table(:chained_people, id: :uuid) { |t| t.citext :email; t.uuid :boss_id; t.string :name; t.column :code, "char(6)" }
+    create_table(:chained_notes) { |t| t.bigint :post_id; t.text :email; t.uuid :person_id; t.text :code }
+  end
+
+  class Person < ActiveRecord::Base
+    self.table_name = "chained_people"
+  end
+
+  class Note < ActiveRecord::Base
+    self.table_name = "chained_notes"
+  end
+
+  IDS = Array.new(3) { |n| format("00000000-0000-0000-0000-%012d", n + 1) }.freeze
+  Person.insert_all!(IDS.each_with_index.map { |id, n| { id: id, email: "foo#{n}@x", boss_id: IDS[n - 1], name: "person #{n}", code: "a#{n}" } })
+  Note.insert_all!((1..12).map { |n| { post_id: n, email: "Foo#{n % 3}@x", person_id: IDS[n % 3], code: "a#{n % 3}   " } })
+
+  # A parameter has the type that it is compared with; a column of an answer has its own.
+  {
+    citext: [->(article) { Note.where(post_id: article.id).order(:id).first.then { |it| [it.email, Person.find_by(email: it.email)&.name] } }, 3],
+    blanks: [->(article) { Note.where(post_id: article.id).order(:id).first.then { |it| [it.code, Person.find_by(code: it.code)&.name] } }, 3],
+    uuid: [->(article) { Note.where(post_id: article.id).order(:id).first.then { |it| [it.id, Person.find_by(id: it.person_id)&.then { |one| Person.find(one.boss_id).name }] } }, 2]
+  }.each do |name, (ask, trips)|
+    define_method(:"test_#{name}") do
+      asking(:one, &ask)
+      assert_equal trips, asking(:one, "{ article { asked } }", &ask).last.size
+    end
   end
 
   # Questions of another database than what leads to them.

@@ -184,7 +184,7 @@ class QuestionsTest < PlanTest
   def observe(question, articles, params)
     articles, params = Array(articles), Array(params)
     asked = articles.zip(params).to_h do |article, param|
-      ask = Pipeloader::Question::Ask.new("SELECT $1", nil, [param], [false], true, Article.connection_pool, [], nil)
+      ask = Pipeloader::Question::Ask.new("SELECT $1", nil, [param], [false], true, Article.connection_pool, [], nil, [false])
       [article, { question => ask }]
     end
     question.observe(asked.compare_by_identity, articles)

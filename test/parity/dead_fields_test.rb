@@ -50,6 +50,8 @@ class DeadFieldsTest < PlanTest
     field :posts, [POST]
     field :strict, [POST], null: false
     field :failing, [POST], null: false
+    field :later_self, self
+    def later_self = Later.new(-> { object })
     def must = ::Post.where(id: -1).pick(:title)
     def must_now = nil
     def must_late = Later.new(-> { ::Post.where(id: -1).pick(:title) })
@@ -69,6 +71,8 @@ class DeadFieldsTest < PlanTest
     def later_busy = Later.new(-> { ::User.find(1) })
     field :user, USER
     field :users, [USER, { null: true }]
+    field :strict_users, [USER]
+    def strict_users = ::User.order(:id).limit(3)
     field :reads, String
     field :fails, String
     field :other, String
@@ -84,15 +88,17 @@ class DeadFieldsTest < PlanTest
   end
 
   TEXTS = ["{ user { must other } }", "{ user { other must } }", "{ users { must other } reads }", "{ user { first must other } reads }",
-           "{ user { must others { other } } }", "{ reads user { others { must other } } }"].freeze
+           "{ user { must others { other } } }", "{ reads user { others { must other } } }", "{ strictUsers { must other } }",
+           "{ reads strictUsers { other must first } }", "{ user { others { other } must } }", "{ strictUsers { first others { must } other } }"].freeze
 
   OTHERS.each_key do |other|
     TEXTS.each_with_index do |text, index|
       define_method(:"test_#{other}_#{index}") { assert_alike(text, context: { other: other }) }
+      define_method(:"test_#{other}_#{index}_with_a_dataloader") { assert_alike(text, context: { other: other }) { use GraphQL::Dataloader } } unless Engine::NEXT
     end
   end
 
-  pairs = %w[must mustNow mustLate].product(["later", "secrets { title }", "secret { title }"])
+  pairs = %w[must mustNow mustLate].product(["later", "secrets { title }", "secret { title }", "laterSelf { later secret { title } }"])
   BUSY_TEXTS = [*pairs, *pairs.map(&:reverse)].map { |fields| fields.join(" ") }.flat_map { |fields| ["{ busy { #{fields} } }", "{ laterBusy { #{fields} } reads }"] }.freeze
 
   unless Engine::NEXT

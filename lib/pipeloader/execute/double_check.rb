@@ -46,7 +46,7 @@ module Pipeloader
     # Not where sources work by Pipeloader alone; nor where somebody else's execution goes on around it; nor in the caller's
     # transaction, which a statement of ours that fails would end. One that others can't join is a test suite's.
     def possible?
-      return false if ResolverFiber.current || (@schema.pipeloader_sourced && @schema.dataloader_class.pipeloader_base <= NULL)
+      return false if ResolverFiber.current || (@schema.pipeloader_sourced && PlainLoader.serves?(@schema))
       return false if ActiveRecord.all_open_transactions.any?
 
       @results.any? && @results.all? { |result| GraphQL::Query::Result === result && answered?(result.query) }

@@ -50,7 +50,7 @@ module Pipeloader
       # @return [Array<String>] of the directives that a +query+ names, and maybe others
       def names(query)
         text = query.is_a?(Hash) ? query[:query] : query.instance_variable_get(:@query_string)
-        return text.include?("@") ? text.scan(NAMES).flatten.uniq : NONE if text.is_a?(String)
+        return text.include?("@") && text.valid_encoding? ? text.scan(NAMES).flatten.uniq : NONE if text.is_a?(String)
 
         document = query.is_a?(Hash) ? query[:document] : query.document
         document ? named(document).uniq : NONE

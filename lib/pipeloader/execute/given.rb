@@ -42,13 +42,17 @@ module Pipeloader
     def initialize(queries, context)
       @queries = queries
       @context = context
+      @reads = nil
       @contexts = queries.map { |query| provided(query)&.dup }
       @own = context.dup if context.instance_of?(Hash)
     end
 
     alias inspect to_s
 
-    def queries? = Given.queries?(@queries)
+    def queries?
+      @reads = Given.queries?(@queries) if @reads.nil?
+      @reads
+    end
 
     # To be executed in its place: with the application's own Hashes, which are as they were.
     #

@@ -194,7 +194,10 @@ module Pipeloader
     # @return [Link, nil]
     def link(associations, type, selections, node)
       reflection = associations.first.reflection
-      return unless associations.all? { |it| it.reflection.equal?(reflection) && Family.named_alike?(reflection, it.owner.class) }
+      name = Family.owners_name(reflection)
+      return unless associations.all? do |it|
+        it.reflection.equal?(reflection) && (name.nil? || it.owner.class.polymorphic_name == name)
+      end
       return unless (plan = at(TypeWrappers.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.of(reflection, plan.projection)

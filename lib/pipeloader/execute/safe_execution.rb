@@ -104,7 +104,9 @@ module Pipeloader
     # True if it can be executed again, and without Pipeloader: nothing was written, and neither settings nor a snapshot is lost.
     def harmless? = SafeExecution.plain?(@schema) && !@given.nil? && !@attempt.written?
 
-    def repeatable? = harmless? && @given.queries? && !aborted?
+    def repeatable?
+      harmless? && @given.queries? && !aborted? && (@attempt.left_settings.nil? || @attempt.left_settings.all?(&:known?))
+    end
 
     # True if a transaction of the caller's has failed meanwhile: nothing is read in it any more.
     def aborted?
@@ -118,13 +120,14 @@ module Pipeloader
       names = @attempt.left_settings.map(&:name).uniq.join(", ")
       reason = "a resolver changes settings of the database session (#{names}) and leaves them so"
       @queries.each { |query| Pipeloader.breaker.open!(@schema, query, reason, plain: SafeExecution.plain?(@schema)) } if @breaks
-      return results unless repeatable?
-
-      @attempt.left_settings.reverse_each(&:put_back)
-      repeat(&)
+      repeatable? ? repeat(&) : results
     end
 
-    def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
+    # What it has set in the session is as it was before.
+    def repeat(&)
+      @attempt.left_settings&.reverse_each(&:put_back)
+      @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
+    end
 
     def open_breaker(error, schema, queries)
       reason = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"

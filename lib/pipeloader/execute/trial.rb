@@ -115,7 +115,7 @@ module Pipeloader
       seconds = now - began
       query = query_of(results) or return results
 
-      schema.pipeloader_sourced ||= loader.pipeloader_sourced? && null?(schema)
+      schema.pipeloader_sourced ||= loader.pipeloader_sourced? && PlainLoader.serves?(schema)
       ledger = query.context.namespace(:pipeloader)
       note(false, seconds, ledger.fetch(:reads, 0) - ledger.fetch(:bursts, 0) + loader.pipeloader_spared, query)
       results
@@ -147,9 +147,6 @@ module Pipeloader
       @reads = [@reads, reads].max if @seconds
       more
     end
-
-    # True if the schema has no dataloader of its own.
-    def null?(schema) = schema.dataloader_class.pipeloader_base <= GraphQL::Dataloader::NullDataloader
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 

@@ -136,6 +136,16 @@ module Pipeloader
       beginning <=> other.beginning
     end
 
+    # True if a serial run would begin with it when +other+ has ended.
+    #
+    #: (Job) -> bool
+    def behind?(other)
+      return (path <=> other.path).positive? && path.first(other.path.size) != other.path if @loader.pipeloader_depth_first?
+
+      turns.settle_asks
+      (beginning <=> other.place).positive?
+    end
+
     protected
 
     def path = @path ||= [*parent&.path, index]

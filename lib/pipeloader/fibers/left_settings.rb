@@ -6,16 +6,41 @@ module Pipeloader
   #
   # Limits: what `raw_connection`, or a function of the server's but `set_config`, sets; `RESET ALL`.
   class LeftSettings
-    NAMES = [/(?:\A|;)\s*set\s+(?!local\b|transaction\b|constraints\b)(?:session\s+)?"?([\w.]+)/i,
-             /(?:\A|;)\s*reset\s+(?!all\b)"?([\w.]+)/i,
-             /\bset_config\s*\(\s*'([\w.]+)'\s*,[^()]*,\s*false\s*\)/i].freeze
+    SET = /(?:\A|;)\s*set\s+(?!local\b)(?:session\s+)?(?:"?([\w.]+)"?\s*(?:=|to\b)|(time\s+zone|schema|names|role|session\s+authorization)\b)/i
+    RESET = /(?:\A|;)\s*reset\s+(?!all\b)"?([\w.]+)/i
+    FUNCTION = /\bset_config\s*\(\s*'([\w.]+)'\s*,[^()]*,\s*false\s*\)/i
+    ALONE = /\A(?:(?:set|reset)\b|select\s+set_config\s*\([^()]*\)\z)/i
     COMMENT = %r{/\*.*?\*/}m
-    private_constant :NAMES, :COMMENT
+    # What SQL has words of its own for.
+    NAMES = { "time zone" => "timezone", "schema" => "search_path", "names" => "client_encoding",
+              "session authorization" => "session_authorization" }.freeze
+    private_constant :SET, :RESET, :FUNCTION, :ALONE, :COMMENT, :NAMES
 
-    # A setting of a connection, and its value before; nil where it had none, which is empty once it has been reset.
+    # A setting of a connection, and its value before: nil where it had none, which is empty once it has been reset; :unknown where
+    # nobody could ask.
     Setting = Struct.new(:connection, :name, :value) do
-      def changed? = connection.pipeloader_setting(name).to_s != value.to_s
+      # True if it isn't as it was, as far as anybody knows.
+      def changed? = (now = connection.pipeloader_setting(name)) == :unknown || now.to_s != value.to_s
+
+      # True if it could be put back.
+      def known? = value != :unknown
+
       def put_back = connection.pipeloader_set(name, value)
+    end
+
+    class << self
+      # @return [Array<String>] the names of all settings that a text changes for longer than a transaction
+      def names(sql)
+        text = sql.gsub(COMMENT, " ")
+        names = [SET, RESET, FUNCTION].flat_map { |pattern| text.scan(pattern).flatten.compact }
+        names.map { |name| name.downcase.squeeze(" ").then { |it| NAMES.fetch(it, it) } }
+      end
+
+      # True if a setting is all that a text changes.
+      def alone?(sql)
+        text = sql.gsub(COMMENT, " ").strip.chomp(";")
+        !text.include?(";") && ALONE.match?(text) && names(text).any?
+      end
     end
 
     alias inspect to_s
@@ -25,10 +50,7 @@ module Pipeloader
     end
 
     # A text is about to be sent.
-    def note(sql, connection)
-      text = sql.gsub(COMMENT, "")
-      NAMES.each { |pattern| text.scan(pattern) { |name,| keep(name.downcase, connection) } }
-    end
+    def note(sql, connection) = LeftSettings.names(sql).each { |name| keep(name, connection) }
 
     # A setting is about to be changed.
     def keep(name, connection)

@@ -105,9 +105,9 @@ module Pipeloader
 
     def end_job(outer)
       @run.step
-      leave_settings if @settings
       @state.leave(self) if (@jobs -= 1).zero?
       @job = outer
+      leave_settings if @settings
     end
 
     # Yields, to go through an ObjectList one step after the other.
@@ -133,10 +133,10 @@ module Pipeloader
     # @param quiet [Boolean] whether no code of the application's has run
     def end_step(quiet)
       @run.step
-      leave_settings if @settings
       @state.leave(self, quiet)
       @job&.drop
       @job = @objects = nil
+      leave_settings if @settings
     end
 
     # Lets the other fibers go on, under their own dynamic state. Meanwhile this one is in graphql-ruby's code: what that waits
@@ -329,7 +329,8 @@ module Pipeloader
     private
 
     def leave_settings
-      left, @settings = @settings.left, nil
+      settings, @settings = @settings, nil
+      left = settings.left
       Attempt.current&.leave_settings(left) if left.any?
     end
 

@@ -5,19 +5,23 @@ module Pipeloader
   # all of them: it needn't wait for these.
   #
   #   SELECT pipeloader_rows.*, pipeloader_cells.*
-  #     FROM (SELECT (SELECT c1 FROM (
+  #     FROM (SELECT pipeloader_answer1.c1 AS pipeloader_1 FROM (SELECT) AS pipeloader_one LEFT JOIN (SELECT * FROM (
   #       SELECT "comments".* FROM "comments" WHERE "comments"."post_id" = $1 ORDER BY "comments"."id" DESC LIMIT $2
-  #     ) AS pipeloader_answer(c0, c1) LIMIT 1 OFFSET 0) AS pipeloader_1 OFFSET 0) AS pipeloader_cells
+  #     ) AS pipeloader_read LIMIT 1 OFFSET 0) AS pipeloader_answer1(c0, c1) ON true OFFSET 0) AS pipeloader_cells
   #     LEFT JOIN LATERAL (SELECT *, true AS pipeloader_there FROM (
   #       SELECT "users".* FROM "users" WHERE "users"."id" = pipeloader_cells.pipeloader_1
   #     ) AS pipeloader_read OFFSET 0) AS pipeloader_rows ON true
   #
   # Each row tells by which values it was found, so that nobody gets it who asks by others. OFFSET 0 keeps the planner from
   # merging the parts, as in a Shape.
+  #
+  # Limits: a parameter by itself has the type that it is compared with, a column of an answer has its own. So only numbers lead to
+  # others, and UUIDs, of which that is the same, or an error; see Question#takes_cells?.
   class ChainedQuestion
-    # Questions that lead to one.
+    # Questions that lead to one; and characters of all together.
     MOST = 8
-    private_constant :MOST
+    LONGEST = 20_000
+    private_constant :MOST, :LONGEST
 
     # @return [Array<Question>] that lead to it
     attr_reader :others
@@ -30,7 +34,8 @@ module Pipeloader
       return if others.nil? || others.empty?
 
       fit = [question, *others].all? { |one| one.pool.equal?(question.pool) && one.takes_cells? }
-      new(question, others) if fit
+      chained = new(question, others) if fit
+      chained if chained && chained.size <= LONGEST
     end
 
     # @param found [Array<Question>] those that are found already
@@ -50,6 +55,9 @@ module Pipeloader
       @places = [] # [[Question, index of its parameter]], of each of the statement's parameters
       @sql = compose(question, {}.compare_by_identity)
     end
+
+    # How many characters its SQL has.
+    def size = @sql.size
 
     # @param record [ActiveRecord::Base] that all of them are asked for
     # @return [Array, nil] the statement's parameters; nil where the record lacks any
@@ -80,22 +88,30 @@ module Pipeloader
     end
 
     def chain(question, known)
-      cells = question.cells.map { |index, cell| "(#{cell(cell, known)}) AS #{name(index)}" }.join(", ")
+      rows = question.cells.values.group_by { |cell| [cell.question, cell.row] }.keys
+      cells = question.cells.map { |index, cell| "#{row_name(rows.index([cell.question, cell.row]))}.c#{cell.column} AS #{name(index)}" }
       <<~SQL
-        SELECT pipeloader_rows.*, pipeloader_cells.* FROM (SELECT #{cells} OFFSET 0) AS pipeloader_cells
+        SELECT pipeloader_rows.*, pipeloader_cells.* FROM (
+        SELECT #{cells.join(", ")} FROM (SELECT) AS pipeloader_one
+        #{rows.each_with_index.map { |(other, row), at| row(other, row, at, known) }.join}
+        OFFSET 0) AS pipeloader_cells
         LEFT JOIN LATERAL (SELECT *, true AS pipeloader_there FROM (
         #{renumber(question)}
         ) AS pipeloader_read OFFSET 0) AS pipeloader_rows ON true
       SQL
     end
 
-    def cell(cell, known)
+    # @param at [Integer] the number of the row among those that a question is asked by
+    def row(other, row, at, known)
+      columns = (0...other.width).map { |column| "c#{column}" }.join(", ")
       <<~SQL
-        SELECT c#{cell.column} FROM (
-        #{compose(cell.question, known)}
-        ) AS pipeloader_answer(#{(0..cell.column).map { |column| "c#{column}" }.join(", ")}) LIMIT 1 OFFSET #{cell.row}
+        LEFT JOIN (SELECT * FROM (
+        #{compose(other, known)}
+        ) AS pipeloader_read LIMIT 1 OFFSET #{row}) AS #{row_name(at)}(#{columns}) ON true
       SQL
     end
+
+    def row_name(at) = "pipeloader_answer#{at + 1}"
 
     def renumber(question)
       numbers = {}

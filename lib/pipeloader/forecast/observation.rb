@@ -37,7 +37,7 @@ module Pipeloader
       return unless Questions.takes?(read) && !@asking[fiber]&.preload
       return unless (record = subject(fiber)) && (forecast = @forecasts[record])
 
-      ((@asks[forecast] ||= {}.compare_by_identity)[record] ||= []) << Question::Ask.of(read, result.rows)
+      ((@asks[forecast] ||= {}.compare_by_identity)[record] ||= []) << Question::Ask.of(read, result)
     end
 
     # The response has ended.

@@ -12,11 +12,14 @@ module Pipeloader
 
     # What one record's code has asked, of which nothing else is kept.
     #
-    # limits: of each parameter, whether it is one of LIMIT or OFFSET. rows: the first ones of the answer
-    Ask = Struct.new(:text, :name, :params, :limits, :preparable, :pool, :rows, :asker) do
-      def self.of(read, rows)
+    # limits: of each parameter, whether it is one of LIMIT or OFFSET. rows: the first ones of the answer. uuids: of each of its
+    # columns, whether it holds UUIDs
+    Ask = Struct.new(:text, :name, :params, :limits, :preparable, :pool, :rows, :asker, :uuids) do
+      # @param result [ActiveRecord::Result]
+      def self.of(read, result)
         limits = read.binds.map { |bind| bind.is_a?(ActiveModel::Attribute) && LIMITS.include?(bind.name) }
-        new(read.text, read.name, read.params, limits, read.preparable, read.adapter.pool, rows.first(ROWS), Asker.current)
+        uuids = result.columns.map { |name| result.column_types[name]&.type == :uuid }
+        new(read.text, read.name, read.params, limits, read.preparable, read.adapter.pool, result.rows.first(ROWS), Asker.current, uuids)
       end
     end
 
@@ -60,8 +63,18 @@ module Pipeloader
     # The server won't have it so.
     def unchain = @chained = false
 
-    # True if the SQL may have others in it, and those of its parameters that they bring are only looked up by.
-    def takes_cells? = !Shape.alone?(text) && (cells.keys - Shape.keys(text)).empty?
+    # True if the SQL may have others in it, and those of its parameters that they bring are only looked up by, and compare in the
+    # same way as parameters.
+    def takes_cells?
+      !Shape.alone?(text) && (cells.keys - Shape.keys(text)).empty? &&
+        cells.all? { |index, cell| @ask.params[index].is_a?(Integer) || cell.question.uuid?(cell.column) }
+    end
+
+    # How many columns its answer has.
+    def width = @ask.uuids.size
+
+    # True if one of these holds UUIDs.
+    def uuid?(column) = @ask.uuids[column]
 
     def initialize
       @candidates = nil # for each parameter, where it may come from

@@ -20,6 +20,7 @@ module Pipeloader
       @reflection = reflection
       @model = reflection.klass
       @types = @model.attribute_types
+      @owners_name = Family.owners_name(reflection)
       @lookup = RecordLookup.of(reflection)
       @asker = plain&.asker(many?)
     end
@@ -87,7 +88,7 @@ module Pipeloader
       ReturnedValue.just?(record, record.class) && record.persisted? && !record.strict_loading? &&
         key.columns.all? { |column| record.has_attribute?(column) } &&
         record.class._reflect_on_association(name).equal?(@reflection) && # a subclass may have another
-        Family.named_alike?(@reflection, record.class) &&
+        (@owners_name.nil? || record.class.polymorphic_name == @owners_name) &&
         (@lookup.needs_key? || !key.of(record).nil?) && for?(record) &&
         (!record.association_cached?(name) || untouched?(record.association(name)))
     end

@@ -8,39 +8,24 @@ module Pipeloader
     #   listed, and parents nulled, in the order in which they come. See Run.
     # Falls through when:: the value is no failure, or the current fiber is not a resolver's.
     module InterpreterRuntime
-      # What was null, where none may be: its path, and how deep in that the last lazy value is, -1 without any. Those come when
-      # all that is beside them has begun.
-      Killer = Struct.new(:path, :last_lazy) do
-        # True if it came before +other+ began in one +object+ that it has made null.
-        #
-        # @param other [Array<String, Integer>] a path
-        def before?(other, object)
-          depth = object.path.size
-          return false if last_lazy >= depth || !object.respond_to?(:ordered_result_keys)
-          return false if path.first(depth) != other.first(depth)
-
-          own, others = path[depth], other[depth]
-          order = object.ordered_result_keys
-          own != others && (order.nil? || order.index(own).to_i < order.index(others).to_i)
-        end
-      end
       HALT = GraphQL::Execution::Interpreter::Runtime::HALT
-      private_constant :Killer, :HALT
+      LIST = GraphQL::Execution::Interpreter::Runtime::GraphQLResultArray
+      private_constant :HALT, :LIST
 
       # What is around the execution, without a dataloader, is around all fields.
       def run_eager
         fiber = ResolverFiber.current
         return super if fiber.nil? || !fiber.loader.pipeloader_depth_first?
-        raise Enclosures::Directed if fiber.job&.parent.nil? && Attempt.current&.restarts? && Enclosures.directed?(@query)
+        raise Enclosures::Directed if fiber.job&.parent.nil? && Enclosures.directed?(@query) && Attempt.current&.restarts?
 
         Enclosures.traced?(@query) ? fiber.loader.pipeloader_enclosed { super } : super
       end
 
       # A field below what has become null isn't begun, and so raises nothing. Here it may have been begun before.
-      def evaluate_selection(result_name, _nodes, result)
+      def evaluate_selection(_result_name, _nodes, result)
         super
       rescue StandardError, ScriptError => e
-        pipeloader_raise(e, result, result_name)
+        pipeloader_raise(e, result)
       end
 
       # As the above, of an +object+ that isn't the result's.
@@ -48,7 +33,7 @@ module Pipeloader
         evaluate_selection_with_resolved_keyword_args(keywords, arguments, field, nodes.first, (nodes unless nodes.one?), object,
                                                       result_name, result, get_current_runtime_state)
       rescue StandardError, ScriptError => e
-        pipeloader_raise(e, result, result_name)
+        pipeloader_raise(e, result)
       end
 
       # Goes on with the +value+ of a +field+ of the result's object.
@@ -63,29 +48,29 @@ module Pipeloader
         continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
                        result.graphql_application_value, arguments, name, result, scoped, state)
       rescue StandardError, ScriptError => e
-        pipeloader_raise(e, result, name)
+        pipeloader_raise(e, result)
       end
 
-      # True if graphql-ruby wouldn't have begun what it is at: another field before it has made an object above null.
+      # True if graphql-ruby wouldn't have begun what it is at: an object above it has become null before.
       def pipeloader_unbegun?
-        state = get_current_runtime_state
-        pipeloader_dead?(state.current_result, state.current_result_name)
+        fiber, state = ResolverFiber.current, get_current_runtime_state
+        !fiber.nil? && pipeloader_dead?(state.current_result, pipeloader_begun_by(fiber.job, state))
       end
 
-      # A null where none may be.
+      # A null where none may be; or a lazy value, of which it notes by whom it was begun.
       def set_result(result, name, value, is_child_result, is_non_null)
-        ((@pipeloader_lazy ||= {}.compare_by_identity)[result] ||= {})[name] = true if GraphQL::Execution::Lazy === value
-        return super unless value.nil? && is_non_null && !result.graphql_dead && (fiber = ResolverFiber.current)
-
-        fiber.await_turn
-        pipeloader_killing(result, name) { super }
+        if (fiber = ResolverFiber.current)
+          fiber.await_turn if value.nil? && is_non_null && !result.graphql_dead
+          pipeloader_note_lazy(result, name, fiber.job) if GraphQL::Execution::Lazy === value
+        end
+        super
       end
 
       # Notes who does it.
       def set_graphql_dead(result)
-        if @pipeloader_killer && result.respond_to?(:graphql_dead=)
+        if (job = ResolverFiber.current&.job) && result.respond_to?(:graphql_dead=)
           Attempt.current&.lose_fields
-          (@pipeloader_killers ||= {}.compare_by_identity)[result] = @pipeloader_killer
+          (@pipeloader_killers ||= {}.compare_by_identity)[result] = job
         end
         super
       end
@@ -100,40 +85,36 @@ module Pipeloader
 
       private
 
-      # Yields, to make null what is above a field: by the one that is null itself, be it in a list.
-      def pipeloader_killing(result, name)
-        outer = @pipeloader_killer
-        @pipeloader_killer ||= Killer.new([*result.path, name], pipeloader_depth_of_lazy(result, name))
-        yield
-      ensure
-        @pipeloader_killer = outer
+      def pipeloader_note_lazy(result, name, job)
+        ((@pipeloader_lazy ||= {}.compare_by_identity)[result] ||= {})[name] = job
       end
 
-      def pipeloader_depth_of_lazy(result, name)
-        return -1 unless @pipeloader_lazy
+      # @return [Job, nil] in which a serial run begins what the runtime is at: an item is gone through where its list is, and a
+      #   lazy value is one from where it came
+      def pipeloader_begun_by(job, state)
+        return job&.parent if LIST === state.current_result
 
-        result, name = result.graphql_parent, result.graphql_result_name until result.nil? || @pipeloader_lazy[result]&.key?(name)
-        result ? result.path.size : -1
+        @pipeloader_lazy&.dig(state.current_result, state.current_result_name) || job
       end
 
-      # As #pipeloader_unbegun?, of what a +result+ has by that +name+.
-      def pipeloader_dead?(result, name)
-        return false unless result&.graphql_dead && @pipeloader_killers
+      # True if a +result+ was dead when a serial run would have come to what a +job+ does.
+      def pipeloader_dead?(result, job)
+        return false unless job && @pipeloader_killers && result&.graphql_dead
 
-        path = [*result.path, name]
         while result
-          return true if @pipeloader_killers[result]&.before?(path, result)
+          killer = @pipeloader_killers[result]
+          return true if killer && job.behind?(killer)
 
           result = result.graphql_parent
         end
         false
       end
 
-      def pipeloader_raise(error, result, name)
+      def pipeloader_raise(error, result)
         raise error if TimedOut === error || (fiber = ResolverFiber.current).nil?
 
         fiber.await_turn
-        raise error unless pipeloader_dead?(result, name)
+        raise error unless pipeloader_dead?(result, fiber.job)
       end
     end
   end

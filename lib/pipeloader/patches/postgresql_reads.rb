@@ -166,8 +166,9 @@ module Pipeloader
       # Functions may write, lock, or set something.
       def pipeloader_call(sql, fiber)
         fiber.await_turn_to_act
-        Attempt.written
-        fiber.park_no_more if SQLText.sets_by_function?(sql)
+        sets = SQLText.sets_by_function?(sql)
+        Attempt.written unless sets && LeftSettings.alone?(sql)
+        fiber.act_alone.note(sql, self) if sets
       end
 
       def pipeloader_catch_up_within_event(fiber)

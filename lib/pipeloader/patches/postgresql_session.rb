@@ -96,20 +96,21 @@ module Pipeloader
         Attempt.looking { super }
       end
 
-      # @return [String, nil] a setting of the session; nil where there is none, or nobody can ask
+      # @return [String, nil, :unknown] a setting of the session; nil where there is none; :unknown where nobody can ask
       def pipeloader_setting(name)
-        return if pipeloader_aborted?
+        return :unknown unless pipeloader_answers?
 
-        pipeloader_aside { select_value("SELECT current_setting(#{quote(name)}, true)", "SCHEMA") }
+        pipeloader_aside { query_value("SELECT current_setting(#{quote(name)}, true)", "SCHEMA") }
+      rescue ActiveRecord::ActiveRecordError
+        :unknown # whoever asks next is told why
       end
 
       # @param value [String, nil] of #pipeloader_setting
       def pipeloader_set(name, value)
-        pipeloader_aside do
-          next self.schema_search_path = value if name == "search_path"
+        return unless pipeloader_answers?
 
-          execute(value.nil? ? "RESET #{name}" : "SET #{name} = #{quote(value)}", "SCHEMA")
-        end
+        pipeloader_aside { query_value("SELECT set_config(#{quote(name)}, #{quote(value.to_s)}, false)", "SCHEMA") }
+        @schema_search_path = value if name == "search_path"
       end
 
       # These three, too, are seen by what is asked for after them alone.
@@ -159,13 +160,16 @@ module Pipeloader
         @pipeloader_session&.send_gathered
       end
 
-      # @return [Boolean] whether it does nothing but set what may be set once more
+      # @return [Boolean] whether it does nothing but set what can be put back
       def pipeloader_stay_if_set(sql)
-        return false unless SQLText.sets?(sql)
+        return false unless (fiber = ResolverFiber.current) && SQLText.sets?(sql)
 
-        ResolverFiber.current&.act_alone&.note(sql, self)
-        SQLText.only_sets?(sql)
+        fiber.act_alone.note(sql, self)
+        LeftSettings.alone?(sql)
       end
+
+      # True if it is this thread's, and no transaction that has failed is open.
+      def pipeloader_answers? = owner == ActiveSupport::IsolatedExecutionState.context && !pipeloader_takes_no_statement?
 
       # @raise [ActiveRecord::StatementInvalid] if the transaction that Pipeloader cut short isn't there any more
       def pipeloader_ask_transaction

@@ -24,11 +24,9 @@ module Pipeloader
       @known = @members.to_h { |member| [member, true] }.compare_by_identity
     end
 
-    # True if the records of an association, where they name their owner's class (`as:`), name a +model+ as that which has
-    # declared it: a subclass may have a `polymorphic_name` of its own.
-    def self.named_alike?(reflection, model)
-      reflection.chain.last.type.nil? || model.polymorphic_name == reflection.active_record.polymorphic_name
-    end
+    # @return [String, nil] by which the records of an association (`as:`) name the class of their owner: a subclass of that which
+    #   has declared it may have a `polymorphic_name` of its own; nil where they don't
+    def self.owners_name(reflection) = (reflection.active_record.polymorphic_name if reflection.chain.last.type)
 
     # True if a +column+ has store accessors, be they declared by an alias of it.
     def stores?(column)

@@ -223,7 +223,8 @@ module Pipeloader
     # True if a +model+ is found by its key, and called, as that which has declared an association.
     def alike?(reflection, model)
       declarer, keys = reflection.active_record, Array(reflection.chain.last.join_foreign_key).map(&:to_s)
-      Family.named_alike?(reflection, model) && keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
+      name = Family.owners_name(reflection)
+      (name.nil? || model.polymorphic_name == name) && keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
     end
 
     # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be

@@ -10,15 +10,18 @@ module Pipeloader
     # @param schema [Class] with Pipeloader
     # @return [GraphQL::Dataloader] by which it is executed without
     def self.for(schema)
-      serves?(schema) ? new { schema.pipeloader_sourced = true } : schema.dataloader_class.pipeloader_base.new
+      serves?(schema) ? new { schema.pipeloader_sourced = true } : base_of(schema).new
     end
 
     # True if a +schema+ has no dataloader of its own.
-    def self.serves?(schema)
-      loader = schema.dataloader_class # the application's own method may say
-      loader = loader.pipeloader_base if loader < Loader
-      loader <= GraphQL::Dataloader::NullDataloader
+    def self.serves?(schema) = base_of(schema) <= GraphQL::Dataloader::NullDataloader
+
+    # The application's own method may say what it is.
+    def self.base_of(schema)
+      loader = schema.dataloader_class
+      loader < Loader ? loader.pipeloader_base : loader
     end
+    private_class_method :base_of
 
     alias inspect to_s
 

@@ -9,7 +9,6 @@ module Pipeloader
 
     # Changes the session, or opens a transaction that ActiveRecord knows nothing of.
     SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
-    ONLY_SETS = %r{\A(?:\s|/\*.*?\*/)*(?:set|reset)\b[^;]*;?\s*\z}mi
     SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
     # Lasting changes of a session that makes it answer otherwise than others of its pool: as above, but for what ends with the
@@ -34,7 +33,7 @@ module Pipeloader
 
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETS, :ONLY_SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
+    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
 
     # {SQL => what #effect_on_session, and #left_in_transaction, say of it; how many parameters it has}
     EFFECTS, LEFT, PARAMETERS = Array.new(3) { Bounded.new(1000) }
@@ -64,12 +63,11 @@ module Pipeloader
       # True if it may change what the session answers to later statements.
       #
       #: (String) -> bool
-      def sets?(sql) = SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql)
-
-      # True if a setting is all that it changes.
-      #
-      #: (String) -> bool
-      def only_sets?(sql) = ONLY_SETS.match?(sql)
+      def sets?(sql)
+        SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql)
+      rescue ArgumentError # invalid encoding: ActiveRecord reports it
+        false
+      end
 
       # True if it begins or ends a transaction.
       #
