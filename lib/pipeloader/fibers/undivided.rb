@@ -13,11 +13,14 @@ module Pipeloader
     # A TracePoint that is never enabled: it describes the event whose handler is running, or else itself.
     PROBE = TracePoint.new(:line) { nil }
     NO_EVENT = "#<TracePoint:disabled>"
-    # Frames of files being loaded, and of Kernel#eval and Binding#eval.
-    UNFINISHED = ["<top (required)>", "eval"].freeze
+    # Frames of files being loaded, the second one by bootsnap; blocks that were written there have other labels. At the bottom of a
+    # stack there is the program itself. Then those of Kernel#eval and Binding#eval.
+    LOADED = "<top (required)>"
+    MAIN = "<main>"
+    EVALUATED = "eval"
     # Where subscribers are called.
     SUBSCRIBERS = ActiveSupport::Notifications::Fanout.instance_method(:subscribe).source_location.first
-    private_constant :PROBE, :NO_EVENT, :UNFINISHED, :SUBSCRIBERS
+    private_constant :PROBE, :NO_EVENT, :LOADED, :MAIN, :EVALUATED, :SUBSCRIBERS
 
     class << self
       # Runs the block whenever code is compiled from now on. To enable a TracePoint, JIT code is thrown away: once.
@@ -29,16 +32,28 @@ module Pipeloader
       def handler? = PROBE.inspect != NO_EVENT
 
       # True if a file is being loaded, or code evaluated.
-      def unfinished? = caller_locations.any? { |frame| UNFINISHED.include?(frame.base_label) }
+      def unfinished? = unfinished_among?(caller_locations)
 
       # True if the wait that would begin now is not that of the resolver's own code.
       def wait?
         return true if handler? || signal?
 
-        caller_locations.any? { |frame| UNFINISHED.include?(frame.base_label) || frame.path == SUBSCRIBERS }
+        frames = caller_locations
+        unfinished_among?(frames) || frames.any? { |frame| frame.path == SUBSCRIBERS }
       end
 
       private
+
+      def unfinished_among?(frames)
+        program = frames.last
+        frames.any? do |frame|
+          case frame.label
+          when LOADED then true
+          when MAIN then !frame.equal?(program)
+          else frame.base_label == EVALUATED
+          end
+        end
+      end
 
       # There Ruby refuses any lock.
       def signal?

@@ -30,15 +30,34 @@ module Pipeloader
 
       # @return [String, nil] why ActiveRecord can't find the association's model or keys, or does more; nil if that is all
       def objection_to_target(reflection)
-        reflection.check_validity!
-        reflection.klass unless reflection.polymorphic?
+        unreadable(reflection.name) do
+          reflection.check_validity!
+          reflection.klass.columns_hash unless reflection.polymorphic?
+        end || deprecated(reflection)
+      end
+
+      # @return [String, nil] why a +model+'s columns can't be known: its database may be out of reach
+      def objection_to_table(model) = unreadable(model.name) { model.columns_hash }
+
+      # @return [String, nil] what the block raises: graphql-ruby meets it where the records are read
+      def unreadable(name)
+        yield
+        nil
+      rescue StandardError => e
+        raise if TimedOut === e || Attempt.struck?
+
+        "`#{name}` can't be read: #{e.message.lines.first.chomp}"
+      end
+      private :unreadable
+
+      # @return [String, nil] why code is told where the association is read
+      def deprecated(reflection)
         return "`#{reflection.name}` is declared by an abstract class" if reflection.active_record.abstract_class?
 
         old = [*reflection.try(:deprecated?), *reflection.try(:deprecated_nested_reflections)] # from ActiveRecord 8.1 on
         "`#{reflection.name}` is deprecated" if old.any?
-      rescue NameError, ActiveRecord::ActiveRecordError => e # graphql-ruby meets it where the association is read
-        "`#{reflection.name}` can't be read: #{e.message.lines.first.chomp}"
       end
+      private :deprecated
 
       # True if an association's records depend on nothing of its owner but the keys.
       def independent?(reflection)

@@ -134,7 +134,7 @@ module Pipeloader
     def reasons(analyzer, type, selections, model)
       stands = analyzer.selection(type, selections.first(1), model).reason
       analyzer.selection(type, selections, model).fields.transform_values { |field| field.reason || stands }
-    rescue ActiveRecord::ActiveRecordError => e # of a model without a table
+    rescue StandardError => e # of a model without a table, or of a database out of reach
       selections.to_h { |node| [node.name, e.message.lines.first.chomp] }
     end
 
