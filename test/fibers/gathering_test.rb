@@ -104,6 +104,52 @@ class GatheringTest < AnswerTest
     assert_operator sqls.first.size, :>, 4
   end
 
+  # Inside of a mask of interrupts, as what takes a connection of a pool is: Sidekiq's, a cache's.
+  def test_writes_inside_of_masks_wait
+    require "connection_pool"
+    pool = ConnectionPool.new(size: 2) { Object.new }
+    [->(&write) { pool.with { write.call } }, ->(&write) { Thread.handle_interrupt(IOError => :never) { write.call } }].each do |inside|
+      outcomes = [SERIAL, TOGETHER].map do |map|
+        restoring do
+          said = []
+          raised = assert_raises(IOError) do
+            map.([1, 2, 3]) do |id|
+              Post.find(id)
+              Comment.where(post_id: id).count if id == 2
+              raise IOError, "no" if id == 2
+
+              inside.call { said << id && User.create!(name: "made by #{id}") }
+            end
+          end
+          [raised.message, said, User.where("name LIKE 'made%'").order(:id).pluck(:name)]
+        end
+      end
+      assert_equal(*outcomes)
+    end
+  end
+
+  # BEGIN without ActiveRecord's knowing: nobody else writes in that transaction.
+  def test_a_transaction_that_is_begun_by_hand
+    outcomes = [SERIAL, TOGETHER].map do |map|
+      restoring do
+        map.([1, 2]) do |id|
+          connection = Post.lease_connection
+          Post.find(id)
+          if id == 1
+            Comment.count
+            Post.where(id: 1).update_all(likes: 7)
+          else
+            connection.begin_db_transaction
+            Post.where(id: 2).update_all(likes: 8)
+            connection.rollback_db_transaction
+          end
+        end
+        Post.order(:id).limit(2).pluck(:likes)
+      end
+    end
+    assert_equal(*outcomes)
+  end
+
   # Code that reads and then writes what it hasn't found: nobody comes in between, and the first to write is the first block.
   { find_or_create_by: ->(post) { Comment.create_with(post_id: post.id).find_or_create_by!(body: "made") }, first_or_create: ->(post) { Comment.where(body: "made").first_or_create!(post_id: post.id) },
     without_parking: ->(post) { Pipeloader.without_parking { Comment.find_by(body: "made") || Comment.create!(body: "made", post_id: post.id) } } }.each do |name, make|

@@ -182,6 +182,28 @@ class UndividedTest < WireCase
     end
   end
 
+  # As bootsnap loads a file: what it has compiled has another label.
+  def test_a_file_is_loaded_by_bootsnap_that_reads
+    assert_alike_in_processes do |piped|
+      loaded_by_siblings(piped, format(LOADED, "WireCase::GatedPost.find(1).title")) do |file|
+        RubyVM::InstructionSequence.define_singleton_method(:load_iseq) { |path| compile_file(path) if path == File.realpath(file) }
+        UndividedTest.autoload(:Loaded, file)
+        nil
+      end
+    end
+  end
+
+  # A task of rake's, say: its file is loaded by then, and whatever it has compiled is done.
+  def test_a_block_of_a_file_parks
+    bursts = in_process do
+      in_file("UndividedTest::BLOCK = ->(index) { eval('index') && WireCase::GatedPost.find(index + 1).title }") do |file|
+        load(file)
+        WireCounter.events("burst.pipeloader") { resolve(true, FIELDS, &BLOCK) }.map { |burst| burst[:reads].size }
+      end
+    end
+    assert_equal [FIELDS], bursts
+  end
+
   # What is read after it, in the same field, is in one burst with the siblings' again.
   def test_who_has_loaded_a_file_parks
     bursts = in_process do

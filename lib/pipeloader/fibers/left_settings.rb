@@ -6,7 +6,8 @@ module Pipeloader
   #
   # Limits: what `raw_connection`, or a function of the server's but `set_config`, sets; `RESET ALL`.
   class LeftSettings
-    SET = /(?:\A|;)\s*set\s+(?!local\b)(?:session\s+)?(?:"?([\w.]+)"?\s*(?:=|to\b)|(time\s+zone|schema|names|role|session\s+authorization)\b)/i
+    SET = /(?:\A|;)\s*set\s+(?!local\b)(?:session\s+)?
+           (?:"?([\w.]+)"?\s*(?:=|to\b)|(time\s+zone|schema|names|role|session\s+authorization)\b)/xi
     RESET = /(?:\A|;)\s*reset\s+(?!all\b)"?([\w.]+)/i
     FUNCTION = /\bset_config\s*\(\s*'([\w.]+)'\s*,[^()]*,\s*false\s*\)/i
     ALONE = /\A(?:(?:set|reset)\b|select\s+set_config\s*\([^()]*\)\z)/i
@@ -16,8 +17,8 @@ module Pipeloader
               "session authorization" => "session_authorization" }.freeze
     private_constant :SET, :RESET, :FUNCTION, :ALONE, :COMMENT, :NAMES
 
-    # A setting of a connection, and its value before: nil where it had none, which is empty once it has been reset; :unknown where
-    # nobody could ask.
+    # A setting of a connection, and its value before: nil where it had none, which is empty once it has been reset; :unknown
+    # where nobody could ask.
     Setting = Struct.new(:connection, :name, :value) do
       # True if it isn't as it was, as far as anybody knows.
       def changed? = (now = connection.pipeloader_setting(name)) == :unknown || now.to_s != value.to_s

@@ -13,8 +13,8 @@ module Pipeloader
     # A TracePoint that is never enabled: it describes the event whose handler is running, or else itself.
     PROBE = TracePoint.new(:line) { nil }
     NO_EVENT = "#<TracePoint:disabled>"
-    # Frames of files being loaded, the second one by bootsnap; blocks that were written there have other labels. At the bottom of a
-    # stack there is the program itself. Then those of Kernel#eval and Binding#eval.
+    # Frames of files being loaded, the second one by bootsnap; blocks that were written there have other labels. At the bottom of
+    # a stack there is the program itself. Then those of Kernel#eval and Binding#eval.
     LOADED = "<top (required)>"
     MAIN = "<main>"
     EVALUATED = "eval"

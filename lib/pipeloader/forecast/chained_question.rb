@@ -15,8 +15,8 @@ module Pipeloader
   # Each row tells by which values it was found, so that nobody gets it who asks by others. OFFSET 0 keeps the planner from
   # merging the parts, as in a Shape.
   #
-  # Limits: a parameter by itself has the type that it is compared with, a column of an answer has its own. So only numbers lead to
-  # others, and UUIDs, of which that is the same, or an error; see Question#takes_cells?.
+  # Limits: a parameter by itself has the type that it is compared with, a column of an answer has its own. So only numbers lead
+  # to others, and UUIDs, of which that is the same, or an error; see Question#takes_cells?.
   class ChainedQuestion
     # Questions that lead to one; and characters of all together.
     MOST = 8
@@ -89,7 +89,9 @@ module Pipeloader
 
     def chain(question, known)
       rows = question.cells.values.group_by { |cell| [cell.question, cell.row] }.keys
-      cells = question.cells.map { |index, cell| "#{row_name(rows.index([cell.question, cell.row]))}.c#{cell.column} AS #{name(index)}" }
+      cells = question.cells.map do |index, cell|
+        "#{row_name(rows.index([cell.question, cell.row]))}.c#{cell.column} AS #{name(index)}"
+      end
       <<~SQL
         SELECT pipeloader_rows.*, pipeloader_cells.* FROM (
         SELECT #{cells.join(", ")} FROM (SELECT) AS pipeloader_one

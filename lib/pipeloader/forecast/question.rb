@@ -19,7 +19,8 @@ module Pipeloader
       def self.of(read, result)
         limits = read.binds.map { |bind| bind.is_a?(ActiveModel::Attribute) && LIMITS.include?(bind.name) }
         uuids = result.columns.map { |name| result.column_types[name]&.type == :uuid }
-        new(read.text, read.name, read.params, limits, read.preparable, read.adapter.pool, result.rows.first(ROWS), Asker.current, uuids)
+        new(read.text, read.name, read.params, limits, read.preparable, read.adapter.pool, result.rows.first(ROWS),
+            Asker.current, uuids)
       end
     end
 

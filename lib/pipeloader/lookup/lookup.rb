@@ -45,7 +45,7 @@ module Pipeloader
 
       # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
       def objection(reflection)
-        objection = PlainModel.objection_to_target(reflection)
+        objection = Readable.objection(reflection)
         return objection if objection
 
         name = "`#{reflection.name}`"

@@ -5,12 +5,12 @@ module Pipeloader
     # Host:: Thread.handle_interrupt (Ruby's own)
     # Since:: Ruby 3.1
     # Why no public seam does it:: Ruby keeps one stack of masks per thread. A fiber that parks inside the block would leave
-    #   its mask to the others, and one that is abandoned there to the thread, for good. So inside nothing parks, nor waits for its
-    #   turn: a Task does before. A pool of connections (Sidekiq's, a cache's) hands one out so.
+    #   its mask to the others, and one that is abandoned there to the thread, for good. So inside nothing parks, nor waits for
+    #   its turn: a Task does before. A pool of connections (Sidekiq's, a cache's) hands one out so.
     # Falls through when:: the current fiber is not a resolver's.
     module InterruptMask
-      # ActiveRecord's own locks.
-      LOCKS = %r{/active_support/concurrency/|/active_record/connection_adapters/}
+      # Who holds a mask for a moment: ActiveRecord's own locks, and we.
+      LOCKS = %r{/active_support/concurrency/|/active_record/connection_adapters/|/lib/pipeloader/}
       private_constant :LOCKS
 
       # For code of our own that doesn't park.

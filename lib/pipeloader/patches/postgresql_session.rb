@@ -51,6 +51,12 @@ module Pipeloader
         super
       end
 
+      # By hand, as `execute("BEGIN")`, where ActiveRecord has none open.
+      def begin_db_transaction(...)
+        ResolverFiber.current&.act_alone if open_transactions.zero?
+        super
+      end
+
       # To the server, COMMIT of a transaction that was aborted is no error; and where ActiveRecord knows that its connection
       # broke, it has COMMIT sent by a new one, which has nothing to commit. Since it was us who ended it, that is to be heard.
       def commit_db_transaction

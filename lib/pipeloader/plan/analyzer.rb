@@ -35,7 +35,7 @@ module Pipeloader
       return opaque(model, "#{type.to_type_signature} is no object type") unless type.kind.object?
       return of_things(type, selections, model) unless model < ActiveRecord::Base
 
-      unreadable = PlainModel.objection_to_table(model)
+      unreadable = Readable.objection_to_table(model)
       raise DoesNotFit, unreadable if unreadable # that may pass
 
       ConnectionSelection.connection?(type) ? of_connection(type, selections, model) : of_records(type, selections, model)

@@ -34,7 +34,7 @@ module Pipeloader
 
       # A scope that asks its owner, or whose records are of several classes, counts as one with a limit.
       def needed?(reflection)
-        return true if reflection.nil? || PlainModel.objection_to_target(reflection)
+        return true if reflection.nil? || Readable.objection(reflection)
         return !reflection.scope.nil? if reflection.polymorphic? || !PlainModel.independent?(reflection)
 
         limited?(reflection) || collated?(reflection)

@@ -28,37 +28,6 @@ module Pipeloader
         keys.map(&:to_s)
       end
 
-      # @return [String, nil] why ActiveRecord can't find the association's model or keys, or does more; nil if that is all
-      def objection_to_target(reflection)
-        unreadable(reflection.name) do
-          reflection.check_validity!
-          reflection.klass.columns_hash unless reflection.polymorphic?
-        end || deprecated(reflection)
-      end
-
-      # @return [String, nil] why a +model+'s columns can't be known: its database may be out of reach
-      def objection_to_table(model) = unreadable(model.name) { model.columns_hash }
-
-      # @return [String, nil] what the block raises: graphql-ruby meets it where the records are read
-      def unreadable(name)
-        yield
-        nil
-      rescue StandardError => e
-        raise if TimedOut === e || Attempt.struck?
-
-        "`#{name}` can't be read: #{e.message.lines.first.chomp}"
-      end
-      private :unreadable
-
-      # @return [String, nil] why code is told where the association is read
-      def deprecated(reflection)
-        return "`#{reflection.name}` is declared by an abstract class" if reflection.active_record.abstract_class?
-
-        old = [*reflection.try(:deprecated?), *reflection.try(:deprecated_nested_reflections)] # from ActiveRecord 8.1 on
-        "`#{reflection.name}` is deprecated" if old.any?
-      end
-      private :deprecated
-
       # True if an association's records depend on nothing of its owner but the keys.
       def independent?(reflection)
         reflection.chain.all? { |link| link.scopes.all? { |scope| scope.arity.zero? } } && !reflection.options[:disable_joins]
@@ -242,8 +211,8 @@ module Pipeloader
     # True if a +model+ is found by its key, and called, as that which has declared an association.
     def alike?(reflection, model)
       declarer, keys = reflection.active_record, Array(reflection.chain.last.join_foreign_key).map(&:to_s)
-      name = Family.owners_name(reflection)
-      (name.nil? || model.polymorphic_name == name) && keys.all? { |key| model.attribute_types[key] == declarer.attribute_types[key] }
+      name, types, declared = Family.owners_name(reflection), model.attribute_types, declarer.attribute_types
+      (name.nil? || model.polymorphic_name == name) && keys.all? { |key| types[key] == declared[key] }
     end
 
     # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be
@@ -340,7 +309,7 @@ module Pipeloader
       found = model.instance_method(:association)
       return Footprint.opaque("`association` on #{found.owner.inspect}") unless Provenance.active_record?(found)
 
-      objection = PlainModel.objection_to_target(reflection)
+      objection = Readable.objection(reflection)
       return Footprint.opaque(objection) if objection
       return Footprint.opaque("the scope of `#{name}` asks its record") unless PlainModel.independent?(reflection)
 

@@ -105,7 +105,7 @@ module Pipeloader
       below = field.type.unwrap
       below = below.node_type if ConnectionSelection.connection?(below)
       reflection = model.reflect_on_association(PlainField.of(type, field).reader)
-      [below, reflection.klass] if reflection && !reflection.polymorphic? && PlainModel.objection_to_target(reflection).nil?
+      [below, reflection.klass] if reflection && !reflection.polymorphic? && Readable.objection(reflection).nil?
     end
 
     # @return [Hash{Class => Array<Told>}]

@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module Pipeloader
+  # Tells whether what an association leads to can be read at all, as far as that is known without reading it: its model is there,
+  # and the columns of that one's table are. Whoever reads the records is told otherwise by ActiveRecord.
+  module Readable
+    class << self
+      # @return [String, nil] why ActiveRecord can't find the association's model or keys, or does more; nil if that is all
+      def objection(reflection)
+        unreadable(reflection.name) do
+          reflection.check_validity!
+          reflection.klass.columns_hash unless reflection.polymorphic?
+        end || told(reflection)
+      end
+
+      # @return [String, nil] why a +model+'s columns can't be known: its database may be out of reach
+      def objection_to_table(model) = unreadable(model.name) { model.columns_hash }
+
+      private
+
+      # @return [String, nil] what the block raises, by the errors of whichever adapter
+      def unreadable(name)
+        yield
+        nil
+      rescue StandardError => e
+        raise if TimedOut === e || Attempt.struck?
+
+        "`#{name}` can't be read: #{e.message.lines.first.chomp}"
+      end
+
+      def told(reflection)
+        return "`#{reflection.name}` is declared by an abstract class" if reflection.active_record.abstract_class?
+
+        old = [*reflection.try(:deprecated?), *reflection.try(:deprecated_nested_reflections)] # from ActiveRecord 8.1 on
+        "`#{reflection.name}` is deprecated" if old.any?
+      end
+    end
+  end
+end
