@@ -6,7 +6,6 @@
 # In: the keys of owners, and what the association's scopes say. Out: rows by key, or records that are put in place.
 # Called by: plans, and whatever executes them.
 
-require "pipeloader/lookup/readable"
 require "pipeloader/lookup/dry_run"
 require "pipeloader/lookup/page_range"
 require "pipeloader/lookup/preload"
