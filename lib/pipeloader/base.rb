@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 # The ground that every room stands on: our errors, which adapters are PostgreSQL's, what schemas and the application may set,
-# and what is known of the field that is running, of what can be read, of open transactions, of who waits for whom outside, of who measures, of what
-# has gone wrong, and of the figures that Rails shows.
+# and what is known of the field that is running, of what can be read, of open transactions, of who waits for whom outside, of
+# who measures, of what has gone wrong, and of the figures that Rails shows.
 #
 # In: nothing of ours. Out: constants. Called by: all.
 
