@@ -346,11 +346,13 @@ class ReadAheadTest < PlanTest
 
   WRITES.each do |name, write|
     define_method(:"test_#{name}_before_it_is_asked_for") do
-      asking do |article, execution|
-        write.call(article.author_id) if article.author_id && (execution > 1 || name == :transaction)
-        article.author&.name
-      ensure
-        restore if article.id == 12
+      bursts("{ articles { asked } }") do |execution|
+        restore
+        ask = lambda do |article|
+          write.call(article.author_id) if article.author_id && (execution > 1 || name == :transaction)
+          article.author&.name
+        end
+        { context: { ask: ask } }
       end
     ensure
       restore
