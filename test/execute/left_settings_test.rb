@@ -78,17 +78,64 @@ class LeftSettingsTest < PlanTest
     assert_equal plain, piped
   end
 
-  # A connection that is given back by then is somebody else's.
+  # A connection that is given back when its block ends is asked before, and is somebody else's when the response has ended.
   def test_a_connection_that_is_given_back
-    ActiveRecord::Base.release_connection
     set = ->(id) { ::Post.with_connection { |it| it.execute("SET app.tenant = '#{id}'") } }
-    warnings { pair.last.execute(TEXTS.first, context: { set: set }) }
+    said = pair.map do |schema|
+      ActiveRecord::Base.release_connection
+      answers = []
+      warnings { answers = Array.new(2) { text_of(schema.execute("{ n tenant(id: 3) { n } }", context: { set: set }).to_h) } }
+      ::Post.with_connection { |it| it.execute("RESET app.tenant") }
+      answers
+    end
+    assert_equal said.first.last, said.last.last
     assert_equal 1, Pipeloader.breaker.open.size
+  end
+
+  def test_a_connection_that_is_given_back_as_it_was
+    ActiveRecord::Base.release_connection
+    CONNECTION.call.execute("SET app.tenant = '7'") && ActiveRecord::Base.release_connection
+    set = ->(id) { ::Post.with_connection { |it| [id, 7].each { |one| it.execute("SET app.tenant = '#{one}'") } } }
+    asked = 0
+    pair.last.execute("{ n tenant(id: 3) { n } }", context: { set: ->(id) { (asked += 1) && set.call(id) } })
+    assert_equal [1, []], [asked, Pipeloader.breaker.open]
+  end
+
+  # As in a transactional test whose server answers on another thread.
+  def test_a_pinned_connection_of_another_thread
+    pool = ActiveRecord::Base.connection_pool
+    pool.pin_connection!(true)
+    ActiveRecord::Base.connection.execute("SET app.tenant = '7'")
+    set = ->(id) { [id, 7].each { |one| CONNECTION.call.execute("SET app.tenant = '#{one}'") } }
+    Thread.new { pair.last.execute("{ n tenant(id: 3) { n } }", context: { set: set }) }.join
+    assert_empty Pipeloader.breaker.open
+  ensure
+    pool.unpin_connection!
+  end
+
+  # A tracer's own is set once more where the query begins again.
+  def test_a_setting_of_a_tracer
+    hidden = type("TracedHidden") { field :title, String; def self.authorized?(*) = false }
+    query = Class.new(Query) { graphql_name "Query"; field :hidden, hidden; def hidden = ::Post.find(1) }
+    plain, piped = Schemas.make(query: query, mutation: nil, pipeloader: { breaker: true }) do
+      trace_with(Module.new { def execute_multiplex(multiplex:) = ActiveRecord::Base.connection.execute("SET app.tenant = '1'") && super })
+      rescue_from(KeyError) { raise GraphQL::ExecutionError, "handled" }
+      define_singleton_method(:unauthorized_object) { |_| ::Post.count && raise(KeyError) }
+    end.map { |schema| text_of(outcome { schema.execute("{ n hidden { title } after: n }").to_h }) }
+    assert_equal plain, piped
+  end
+
+  # What is interrupted leaves at once, and isn't asked.
+  def test_what_is_interrupted
+    set = ->(_) { CONNECTION.call.execute("SET app.tenant = '3'") && CONNECTION.call.execute("SELECT pg_sleep(4)") }
+    began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    assert_raises(Timeout::Error) { Timeout.timeout(0.5) { pair.last.execute("{ tenant(id: 3) { n } }", context: { set: set }) } }
+    assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - began, :<, 3
   end
 
   def test_names
     { "SET a.b = 1; SET LOCAL c = 2" => %w[a.b], "set time zone 'UTC'" => %w[timezone], "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY" => [],
-      "/* x */ RESET \"q\"" => %w[q], "SELECT set_config('x.y', '1', false), set_config('z', '1', true)" => %w[x.y], "SET ROLE me" => %w[role],
+      "/* x */ RESET \"q\"" => %w[q], "SELECT set_config('x.y', '1', false), set_config('z', $1, true)" => %w[x.y z], "-- one\nRESET TIME ZONE" => %w[timezone], "SET ROLE me" => %w[role],
       "SET SCHEMA 'a'" => %w[search_path], "RESET ALL" => [], "SET TRANSACTION READ ONLY" => [], "SET x TO DEFAULT" => %w[x] }.each do |sql, names|
       assert_equal names, Pipeloader::LeftSettings.names(sql), sql
     end

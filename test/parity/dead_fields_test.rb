@@ -63,8 +63,32 @@ class DeadFieldsTest < PlanTest
     def failing = Enumerator.new { |all| all << ::Post.find(1) && raise(KeyError, "boom") }
   end
 
+  NOISY = Class.new(GraphQL::Schema::Scalar) do
+    graphql_name "DeadNoisy"
+    def self.coerce_result(value, context) = context.add_error(GraphQL::ExecutionError.new("written")) && value
+  end
+  CELL = type("DeadCell") do
+    field :must, String, null: false
+    def must = ::Post.where(id: -1).pick(:title)
+    def self.authorized?(cell, context) = context.add_error(GraphQL::ExecutionError.new("asked for #{cell}")) && true
+  end
+  LISTS = type("DeadLists") do
+    field :must, String, null: false
+    field :tags, [NOISY]
+    field :tag, NOISY
+    field :grid, [[CELL]]
+    field :strict_grid, [[CELL]], null: false
+    def must = ::Post.where(id: -1).pick(:title)
+    def tags = ::Tag.count && %w[a b]
+    def tag = ::Tag.count && "a"
+    def grid = [[1, 2], [3]]
+    def strict_grid = grid
+  end
+
   class Query < Schemas::Base
     graphql_name "Query"
+    field :lists, LISTS
+    def lists = ::User.find(1)
     field :busy, BUSY
     field :later_busy, BUSY
     def busy = ::User.find(1)
@@ -110,6 +134,14 @@ class DeadFieldsTest < PlanTest
       listed = ->(post, context) { context.add_error(GraphQL::ExecutionError.new("asked for #{post.id}")) && true }
       ["{ busy { posts { n } } }", "{ busy { strict { n } } reads }", "{ busy { must strict { n } } }", "{ busy { strict { n } must } }"].each do |text|
         assert_alike(text, context: { listed: listed })
+      end
+    end
+
+    def test_lists_of_scalars_and_of_lists
+      ["{ lists { must tags } }", "{ lists { tags must } }", "{ lists { must tag } }", "{ lists { tag must } }", "{ lists { grid { must } } }",
+       "{ lists { strictGrid { must } must } }", "{ lists { must strictGrid { must } } }", "{ lists { must grid { must } } }"].each do |text|
+        assert_alike(text)
+        assert_alike(text) { use GraphQL::Dataloader }
       end
     end
 

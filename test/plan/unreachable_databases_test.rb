@@ -23,6 +23,16 @@ class UnreachableDatabasesTest < PlanTest
     has_one :thing, class_name: "UnreachableDatabasesTest::Thing", foreign_key: :post_id
   end
 
+  class Absent < ActiveRecord::Base
+    self.table_name = "no_such_things"
+  end
+
+  class AbsentOwner < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :things, class_name: "UnreachableDatabasesTest::Absent", foreign_key: :post_id
+    has_one :thing, class_name: "UnreachableDatabasesTest::Absent", foreign_key: :post_id
+  end
+
   THING = type("UnreachableThing") { field :id, Integer }
   OWNER = type("UnreachableOwner") do
     field :title, String
@@ -40,6 +50,8 @@ class UnreachableDatabasesTest < PlanTest
     graphql_name "Query"
     field :none, [OWNER]
     field :owners, [OWNER]
+    field :absent, [OWNER]
+    def absent = AbsentOwner.where(id: 0)
     def none = Owner.where(id: 0)
     def owners = Owner.order(:id).limit(2)
   end
@@ -52,6 +64,16 @@ class UnreachableDatabasesTest < PlanTest
           assert_equal plain, piped
         end
       end
+    end
+  end
+
+  # To ask for a table that isn't there would end the transaction.
+  def test_no_table_in_a_transaction
+    ["things { id }", "thing { id }", "thingId", "count", "pages { nodes { id } }"].each do |fields|
+      plain, piped = make(query: Query, pipeloader: { breaker: false }).map do |schema|
+        ActiveRecord::Base.transaction { text_of(outcome { schema.execute("{ absent { title #{fields} } }").to_h }) }
+      end
+      assert_equal plain, piped
     end
   end
 

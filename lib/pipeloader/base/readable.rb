@@ -9,14 +9,21 @@ module Pipeloader
       def objection(reflection)
         unreadable(reflection.name) do
           reflection.check_validity!
-          reflection.klass.columns_hash unless reflection.polymorphic?
+          look_at(reflection.klass) unless reflection.polymorphic?
         end || told(reflection)
       end
 
       # @return [String, nil] why a +model+'s columns can't be known: its database may be out of reach
-      def objection_to_table(model) = unreadable(model.name) { model.columns_hash }
+      def objection_to_table(model) = unreadable(model.name) { look_at(model) }
 
       private
+
+      # Whether there is a table can be asked without failing, which would end a transaction that is open.
+      def look_at(model)
+        raise ActiveRecord::StatementInvalid, "#{model.name} has no table" unless model.abstract_class? || model.table_exists?
+
+        model.columns_hash unless model.abstract_class?
+      end
 
       # @return [String, nil] what the block raises, by the errors of whichever adapter
       def unreadable(name)

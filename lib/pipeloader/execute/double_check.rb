@@ -8,9 +8,8 @@ module Pipeloader
   #
   # Limits: see Given. All of it happens in the thread of the request.
   class DoubleCheck
-    NULL = GraphQL::Dataloader::NullDataloader
     TIME_IS_UP = GraphQL::Schema::Timeout::TimeoutError
-    private_constant :NULL, :TIME_IS_UP
+    private_constant :TIME_IS_UP
 
     # results: of all queries. texts: their JSON. error: raised instead. sql: what was sent
     Answer = Struct.new(:results, :texts, :error, :sql) do

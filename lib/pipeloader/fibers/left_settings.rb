@@ -4,18 +4,19 @@ module Pipeloader
   # Settings of database sessions that one job changes. What it leaves changed holds, without Pipeloader, for the fields below and
   # for those after it.
   #
-  # Limits: what `raw_connection`, or a function of the server's but `set_config`, sets; `RESET ALL`.
+  # Limits: what `raw_connection`, or a function of the server's but `set_config` of a name that is written there, sets;
+  # `RESET ALL`, `SET SESSION CHARACTERISTICS`.
   class LeftSettings
-    SET = /(?:\A|;)\s*set\s+(?!local\b)(?:session\s+)?
-           (?:"?([\w.]+)"?\s*(?:=|to\b)|(time\s+zone|schema|names|role|session\s+authorization)\b)/xi
-    RESET = /(?:\A|;)\s*reset\s+(?!all\b)"?([\w.]+)/i
-    FUNCTION = /\bset_config\s*\(\s*'([\w.]+)'\s*,[^()]*,\s*false\s*\)/i
+    NAME = /(?:"?([\w.]+)"?\s*(?:=|to\b)|(time\s+zone|schema|names|role|session\s+authorization)\b)/i
+    SET = /(?:\A|;)\s*set\s+(?!local\b)(?:session\s+(?!authorization\b))?#{NAME}/i
+    RESET = /(?:\A|;)\s*reset\s+(?!all\b)(?:(time\s+zone|session\s+authorization)\b|"?([\w.]+))/i
+    FUNCTION = /\bset_config\s*\(\s*'([\w.]+)'/i
     ALONE = /\A(?:(?:set|reset)\b|select\s+set_config\s*\([^()]*\)\z)/i
-    COMMENT = %r{/\*.*?\*/}m
+    COMMENT = %r{/\*.*?\*/|--[^\n]*}m
     # What SQL has words of its own for.
     NAMES = { "time zone" => "timezone", "schema" => "search_path", "names" => "client_encoding",
               "session authorization" => "session_authorization" }.freeze
-    private_constant :SET, :RESET, :FUNCTION, :ALONE, :COMMENT, :NAMES
+    private_constant :NAME, :SET, :RESET, :FUNCTION, :ALONE, :COMMENT, :NAMES
 
     # A setting of a connection, and its value before: nil where it had none, which is empty once it has been reset; :unknown
     # where nobody could ask.
@@ -23,8 +24,8 @@ module Pipeloader
       # True if it isn't as it was, as far as anybody knows.
       def changed? = (now = connection.pipeloader_setting(name)) == :unknown || now.to_s != value.to_s
 
-      # True if it could be put back.
-      def known? = value != :unknown
+      # True if it can be put back.
+      def known? = value != :unknown && connection.pipeloader_answers?
 
       def put_back = connection.pipeloader_set(name, value)
     end

@@ -59,9 +59,9 @@ module Pipeloader
 
       # A null where none may be; or a lazy value, of which it notes by whom it was begun.
       def set_result(result, name, value, is_child_result, is_non_null)
-        if (fiber = ResolverFiber.current)
-          fiber.await_turn if value.nil? && is_non_null && !result.graphql_dead
-          pipeloader_note_lazy(result, name, fiber.job) if GraphQL::Execution::Lazy === value
+        case value
+        when nil then ResolverFiber.current&.await_turn if is_non_null && !result.graphql_dead
+        when GraphQL::Execution::Lazy then pipeloader_note_lazy(result, name, ResolverFiber.current&.job)
         end
         super
       end
@@ -86,15 +86,20 @@ module Pipeloader
       private
 
       def pipeloader_note_lazy(result, name, job)
+        return unless job
+
         ((@pipeloader_lazy ||= {}.compare_by_identity)[result] ||= {})[name] = job
       end
 
       # @return [Job, nil] in which a serial run begins what the runtime is at: an item is gone through where its list is, and a
       #   lazy value is one from where it came
       def pipeloader_begun_by(job, state)
-        return job&.parent if LIST === state.current_result
-
-        @pipeloader_lazy&.dig(state.current_result, state.current_result_name) || job
+        result = state.current_result
+        while LIST === result
+          job = job&.parent unless result.graphql_result_type.unwrap.kind.input? # scalars and enums have no jobs
+          list, result = true, result.graphql_parent
+        end
+        (@pipeloader_lazy&.dig(result, state.current_result_name) unless list) || job
       end
 
       # True if a +result+ was dead when a serial run would have come to what a +job+ does.

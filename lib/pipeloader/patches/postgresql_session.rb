@@ -53,7 +53,12 @@ module Pipeloader
 
       # By hand, as `execute("BEGIN")`, where ActiveRecord has none open.
       def begin_db_transaction(...)
-        ResolverFiber.current&.act_alone if open_transactions.zero?
+        pipeloader_begin_by_hand
+        super
+      end
+
+      def begin_isolated_db_transaction(...)
+        pipeloader_begin_by_hand
         super
       end
 
@@ -111,10 +116,15 @@ module Pipeloader
         :unknown # whoever asks next is told why
       end
 
+      # True if code on this thread works with it, nothing runs on it, and no transaction that has failed is open.
+      def pipeloader_answers?
+        connection = @raw_connection
+        pool.active_connection?.equal?(self) && !connection.nil? && !connection.finished? &&
+          [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].include?(connection.transaction_status)
+      end
+
       # @param value [String, nil] of #pipeloader_setting
       def pipeloader_set(name, value)
-        return unless pipeloader_answers?
-
         pipeloader_aside { query_value("SELECT set_config(#{quote(name)}, #{quote(value.to_s)}, false)", "SCHEMA") }
         @schema_search_path = value if name == "search_path"
       end
@@ -166,16 +176,22 @@ module Pipeloader
         @pipeloader_session&.send_gathered
       end
 
-      # @return [Boolean] whether it does nothing but set what can be put back
-      def pipeloader_stay_if_set(sql)
-        return false unless (fiber = ResolverFiber.current) && SQLText.sets?(sql)
-
-        fiber.act_alone.note(sql, self)
-        LeftSettings.alone?(sql)
+      # In ActiveRecord's own `transaction` nobody parks.
+      def pipeloader_begin_by_hand
+        fiber = ResolverFiber.current
+        fiber.act_alone if fiber&.parks? && open_transactions.zero?
       end
 
-      # True if it is this thread's, and no transaction that has failed is open.
-      def pipeloader_answers? = owner == ActiveSupport::IsolatedExecutionState.context && !pipeloader_takes_no_statement?
+      # @return [Boolean] whether it does nothing but set what can be put back
+      def pipeloader_stay_if_set(sql)
+        return false unless Attempt.current && SQLText.sets?(sql)
+
+        if (fiber = ResolverFiber.current)
+          fiber.act_alone.note(sql, self)
+          fiber.response.keep(self) # to be asked what it has become
+        end
+        LeftSettings.alone?(sql)
+      end
 
       # @raise [ActiveRecord::StatementInvalid] if the transaction that Pipeloader cut short isn't there any more
       def pipeloader_ask_transaction
