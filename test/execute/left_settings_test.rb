@@ -78,27 +78,58 @@ class LeftSettingsTest < PlanTest
     assert_equal plain, piped
   end
 
-  # A connection that is given back when its block ends is asked before, and is somebody else's when the response has ended.
+  # A connection that is given back when its block ends is somebody else's: it isn't asked, and isn't put back.
   def test_a_connection_that_is_given_back
-    set = ->(id) { ::Post.with_connection { |it| it.execute("SET app.tenant = '#{id}'") } }
-    said = pair.map do |schema|
-      ActiveRecord::Base.release_connection
-      answers = []
-      warnings { answers = Array.new(2) { text_of(schema.execute("{ n tenant(id: 3) { n } }", context: { set: set }).to_h) } }
-      ::Post.with_connection { |it| it.execute("RESET app.tenant") }
-      answers
-    end
-    assert_equal said.first.last, said.last.last
-    assert_equal 1, Pipeloader.breaker.open.size
+    CONNECTION.call.execute("SET app.tenant = '7'")
+    ActiveRecord::Base.release_connection
+    asked = 0
+    set = ->(id) { (asked += 1) && ::Post.with_connection { |it| [id, 7].each { |one| it.execute("SET app.tenant = '#{one}'") } } }
+    pair.last.execute("{ n tenant(id: 3) { n } }", context: { set: set })
+    assert_equal [1, []], [asked, Pipeloader.breaker.open]
   end
 
-  def test_a_connection_that_is_given_back_as_it_was
-    ActiveRecord::Base.release_connection
-    CONNECTION.call.execute("SET app.tenant = '7'") && ActiveRecord::Base.release_connection
-    set = ->(id) { ::Post.with_connection { |it| [id, 7].each { |one| it.execute("SET app.tenant = '#{one}'") } } }
-    asked = 0
-    pair.last.execute("{ n tenant(id: 3) { n } }", context: { set: ->(id) { (asked += 1) && set.call(id) } })
-    assert_equal [1, []], [asked, Pipeloader.breaker.open]
+  # What was set for the caller's transaction isn't put back for the session.
+  def test_in_a_transaction
+    said = pair.map do |schema|
+      ActiveRecord::Base.transaction do
+        CONNECTION.call.execute("SET LOCAL app.tenant = '5'")
+        warnings { schema.execute("{ n tenant(id: 7) { n } after: n }", context: { set: ->(id) { CONNECTION.call.select_value("SELECT set_config('app.tenant', '#{id}', true)") } }) }
+      end
+      CONNECTION.call.select_value(TENANT)
+    end
+    assert_equal %w[none none], said
+  end
+
+  # One of a library that the query has loaded: it has a default by then, and takes no empty text.
+  def test_a_setting_of_a_library
+    [nil, "RESET pg_trgm.similarity_threshold"].each do |reset|
+      Pipeloader.breaker.reset
+      connection = CONNECTION.call
+      connection.execute("CREATE EXTENSION IF NOT EXISTS pg_trgm")
+      connection.reconnect!
+      set = lambda do |_|
+        CONNECTION.call.execute("SET pg_trgm.similarity_threshold = 0.5")
+        CONNECTION.call.select_value("SELECT similarity('a', 'b')::text")
+        reset ? CONNECTION.call.execute(reset) : true
+      end
+      answer = nil
+      warnings { answer = pair.last.execute("{ n tenant(id: 3) { n } }", context: { set: set }).to_h }
+      assert_equal [nil, reset ? 0 : 1], [answer["errors"], Pipeloader.breaker.open.size]
+    end
+  end
+
+  def test_a_connection_without_a_pool
+    connection = ActiveRecord::ConnectionAdapters::PostgreSQLAdapter.new(::Post.connection_db_config.configuration_hash)
+    answer = pair.last.execute("{ tenant(id: 3) { n } }", context: { set: ->(_) { connection.select_value("SELECT 1") && connection.execute("SET statement_timeout = 100") } }).to_h
+    assert_nil answer["errors"]
+  ensure
+    connection.disconnect!
+  end
+
+  # A timeout that a resolver takes for an answer ends nothing.
+  def test_behind_a_timeout
+    set = ->(id) { (Timeout.timeout(0.01) { sleep(1) } rescue nil) || CONNECTION.call.execute("SET app.tenant = '#{id}'") }
+    assert_alike(TEXTS.first, set)
   end
 
   # As in a transactional test whose server answers on another thread.
@@ -111,18 +142,6 @@ class LeftSettingsTest < PlanTest
     assert_empty Pipeloader.breaker.open
   ensure
     pool.unpin_connection!
-  end
-
-  # A tracer's own is set once more where the query begins again.
-  def test_a_setting_of_a_tracer
-    hidden = type("TracedHidden") { field :title, String; def self.authorized?(*) = false }
-    query = Class.new(Query) { graphql_name "Query"; field :hidden, hidden; def hidden = ::Post.find(1) }
-    plain, piped = Schemas.make(query: query, mutation: nil, pipeloader: { breaker: true }) do
-      trace_with(Module.new { def execute_multiplex(multiplex:) = ActiveRecord::Base.connection.execute("SET app.tenant = '1'") && super })
-      rescue_from(KeyError) { raise GraphQL::ExecutionError, "handled" }
-      define_singleton_method(:unauthorized_object) { |_| ::Post.count && raise(KeyError) }
-    end.map { |schema| text_of(outcome { schema.execute("{ n hidden { title } after: n }").to_h }) }
-    assert_equal plain, piped
   end
 
   # What is interrupted leaves at once, and isn't asked.

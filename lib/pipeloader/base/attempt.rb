@@ -9,11 +9,13 @@ module Pipeloader
   class Attempt
     # Of a fiber, and those of its dataloader.
     KEY = :pipeloader_attempt
-    # Of a fiber: true while it looks. What others do meanwhile, under a fiber scheduler, is theirs.
+    # Of a fiber: true while it looks, or sets something in its session. What others do meanwhile, under a fiber scheduler, is
+    # theirs.
     LOOKING = :pipeloader_looking
+    SETTING = :pipeloader_setting
     # Of a thread: true if another thread has raised something there.
     STRUCK = :pipeloader_struck
-    private_constant :KEY, :LOOKING, :STRUCK
+    private_constant :KEY, :LOOKING, :SETTING, :STRUCK
 
     class << self
       #: () -> Attempt?
@@ -22,9 +24,13 @@ module Pipeloader
       # A statement that may write is about to go, or one that takes a lock, or BEGIN.
       def written = Thread.current[KEY]&.written
 
-      # Yields to set a connection up, or something in its session, or to look at the schema of the database: that writes nothing.
+      # Yields to set a connection up, or to look at the schema of the database: that writes nothing.
       def looking(&) = within(LOOKING, true, &)
       def looking? = Thread.current[LOOKING]
+
+      # Yields to set something in a session: that is all that is written.
+      def setting(&) = within(SETTING, true, &)
+      def setting? = Thread.current[SETTING]
 
       # Something is about to be raised in a +thread+.
       def strike(thread) = (thread.thread_variable_set(STRUCK, true) unless thread.frozen?)
@@ -102,8 +108,17 @@ module Pipeloader
     # True if it has left a field, and handlers were never asked: of it, or of what it was made of.
     def unhandled?(error) = known?(error, :left) && !known?(error, :offered)
 
-    def written = @written ||= !Attempt.looking?
-    def written? = @written || false
+    def written
+      return if Attempt.looking?
+
+      Attempt.setting? ? @set = true : @wrote = true
+    end
+
+    # True if it has, be it something in a session alone.
+    def written? = @set || wrote?
+
+    # True if it has written anything but that.
+    def wrote? = @wrote || false
 
     # @return [Boolean] whether +error+ is to leave the execution, past the application's handlers
     def let_out?(error, query) = Bugs === error && @met.call(error, query)

@@ -104,9 +104,7 @@ module Pipeloader
     # True if it can be executed again, and without Pipeloader: nothing was written, and neither settings nor a snapshot is lost.
     def harmless? = SafeExecution.plain?(@schema) && !@given.nil? && !@attempt.written?
 
-    def repeatable?
-      harmless? && @given.queries? && !aborted? && (@attempt.left_settings.nil? || @attempt.left_settings.all?(&:known?))
-    end
+    def repeatable? = harmless? && @given.queries? && !aborted?
 
     # True if a transaction of the caller's has failed meanwhile: nothing is read in it any more.
     def aborted?
@@ -120,14 +118,21 @@ module Pipeloader
       names = @attempt.left_settings.map(&:name).uniq.join(", ")
       reason = "a resolver changes settings of the database session (#{names}) and leaves them so"
       @queries.each { |query| Pipeloader.breaker.open!(@schema, query, reason, plain: SafeExecution.plain?(@schema)) } if @breaks
-      repeatable? ? repeat(&) : results
+      put_back? ? repeat(&) : results
     end
 
-    # What it has set in the session is as it was before.
-    def repeat(&)
-      @attempt.left_settings&.reverse_each(&:put_back)
-      @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
+    # True if nothing else was written, and the session is as it was before.
+    def put_back?
+      left = @attempt.left_settings
+      return false if @attempt.wrote? || !SafeExecution.plain?(@schema) || aborted? || !left.all?(&:known?)
+
+      left.reverse_each(&:put_back)
+      true
+    rescue ActiveRecord::ActiveRecordError # the answer that is there is given
+      false
     end
+
+    def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
 
     def open_breaker(error, schema, queries)
       reason = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"

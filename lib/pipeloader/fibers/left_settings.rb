@@ -11,21 +11,26 @@ module Pipeloader
     SET = /(?:\A|;)\s*set\s+(?!local\b)(?:session\s+(?!authorization\b))?#{NAME}/i
     RESET = /(?:\A|;)\s*reset\s+(?!all\b)(?:(time\s+zone|session\s+authorization)\b|"?([\w.]+))/i
     FUNCTION = /\bset_config\s*\(\s*'([\w.]+)'/i
-    ALONE = /\A(?:(?:set|reset)\b|select\s+set_config\s*\([^()]*\)\z)/i
+    ALONE = /\A(?:(?:set|reset)\b|select\s+set_config\s*\([^()]*,\s*false\s*\)\z)/i
     COMMENT = %r{/\*.*?\*/|--[^\n]*}m
     # What SQL has words of its own for.
     NAMES = { "time zone" => "timezone", "schema" => "search_path", "names" => "client_encoding",
               "session authorization" => "session_authorization" }.freeze
     private_constant :NAME, :SET, :RESET, :FUNCTION, :ALONE, :COMMENT, :NAMES
 
-    # A setting of a connection, and its value before: nil where it had none, which is empty once it has been reset; :unknown
-    # where nobody could ask.
-    Setting = Struct.new(:connection, :name, :value) do
-      # True if it isn't as it was, as far as anybody knows.
-      def changed? = (now = connection.pipeloader_setting(name)) == :unknown || now.to_s != value.to_s
+    # A setting of a connection, its value before, and whether no transaction was open. nil where it had none; :unknown where
+    # nobody could ask.
+    Setting = Struct.new(:connection, :name, :value, :idle) do
+      # True if it isn't as it was. Of a connection that was given back nobody knows.
+      def changed?
+        now = connection.pipeloader_setting(name)
+        return false if [value, now].include?(:unknown) || now.to_s == value.to_s
 
-      # True if it can be put back.
-      def known? = value != :unknown && connection.pipeloader_answers?
+        !value.nil? || now != connection.pipeloader_default(name)
+      end
+
+      # True if it can be put back: in a transaction it may have been set for that alone.
+      def known? = idle && value != :unknown && connection.pipeloader_settles?
 
       def put_back = connection.pipeloader_set(name, value)
     end
@@ -56,7 +61,8 @@ module Pipeloader
 
     # A setting is about to be changed.
     def keep(name, connection)
-      @settings[[connection, name]] ||= Setting.new(connection, name, connection.pipeloader_setting(name))
+      @settings[[connection, name]] ||=
+        Setting.new(connection, name, connection.pipeloader_setting(name), connection.pipeloader_settles?)
     end
 
     # @return [Array<Setting>] that aren't as they were

@@ -330,8 +330,8 @@ module Pipeloader
 
     def leave_settings
       settings, @settings = @settings, nil
-      left = settings.left unless Attempt.struck? # nothing waits any more
-      Attempt.current&.leave_settings(left) if left&.any?
+      left = settings.left
+      Attempt.current&.leave_settings(left) if left.any?
     end
 
     def start_afresh

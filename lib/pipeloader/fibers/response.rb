@@ -279,13 +279,13 @@ module Pipeloader
       Thread.pipeloader_host_handle_interrupt(Object => :never) { close unless @closed }
     end
 
-    # Whose transaction is open on it, or settings have changed, has the connection to the end.
-    def keep(adapter) = shares_transactions? ? @outer.keep(adapter) : lease_of(adapter.pool).keep(adapter)
-
     protected
 
     # @return [ReadTransactions, nil]
     attr_reader :read_transactions
+
+    # Whose transaction is open on it, has the connection to the end.
+    def keep(adapter) = shares_transactions? ? @outer.keep(adapter) : lease_of(adapter.pool).keep(adapter)
 
     private
 

@@ -167,7 +167,7 @@ module Pipeloader
       def pipeloader_call(sql, fiber)
         fiber.await_turn_to_act
         sets = SQLText.sets_by_function?(sql)
-        Attempt.written unless sets && LeftSettings.alone?(sql)
+        sets && LeftSettings.alone?(sql) ? Attempt.setting { Attempt.written } : Attempt.written
         fiber.act_alone.note(sql, self) if sets
       end
 

@@ -72,23 +72,23 @@ module Pipeloader
       # A resolver's settings of the session (a tenant's search_path, say) are its own until it sets them back: a fiber that went
       # on meanwhile would read with it.
       def execute(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
+        pipeloader_stay_if_set(sql) ? Attempt.setting { super } : super
       end
 
       def exec_query(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
+        pipeloader_stay_if_set(sql) ? Attempt.setting { super } : super
       end
 
       # `update("SET …")`
       def exec_update(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
+        pipeloader_stay_if_set(sql) ? Attempt.setting { super } : super
       end
 
       # `query_value`, `query_values`
       def query(sql, name = nil, **)
         ResolverFiber.current&.await_turn_to_act unless name == "SCHEMA"
         pipeloader_stay_if_set(sql)
-        name == "SCHEMA" ? Attempt.looking { super } : super
+        name == "SCHEMA" ? Attempt.setting { super } : super
       end
 
       # By these, and by #column_definitions, a model looks at its table when it is first used.
@@ -104,30 +104,36 @@ module Pipeloader
 
       def schema_search_path=(path)
         ResolverFiber.current&.act_alone&.keep("search_path", self)
-        Attempt.looking { super }
+        Attempt.setting { super }
       end
 
       # @return [String, nil, :unknown] a setting of the session; nil where there is none; :unknown where nobody can ask
       def pipeloader_setting(name)
-        return :unknown unless pipeloader_answers?
-
-        pipeloader_aside { query_value("SELECT current_setting(#{quote(name)}, true)", "SCHEMA") }
+        pipeloader_answers? ? pipeloader_ask_setting("current_setting(#{quote(name)}, true)") : :unknown
       rescue ActiveRecord::ActiveRecordError
         :unknown # whoever asks next is told why
       end
 
-      # True if code on this thread works with it, nothing runs on it, and no transaction that has failed is open.
-      def pipeloader_answers?
-        connection = @raw_connection
-        pool.active_connection?.equal?(self) && !connection.nil? && !connection.finished? &&
-          [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].include?(connection.transaction_status)
+      # @return [String] what it is by default
+      def pipeloader_default(name)
+        pipeloader_ask_setting("(SELECT reset_val FROM pg_settings WHERE lower(name) = #{quote(name)})").to_s
       end
 
       # @param value [String, nil] of #pipeloader_setting
       def pipeloader_set(name, value)
-        pipeloader_aside { query_value("SELECT set_config(#{quote(name)}, #{quote(value.to_s)}, false)", "SCHEMA") }
+        pipeloader_aside { execute("RESET #{name}", "SCHEMA") } if value.nil?
+        pipeloader_ask_setting("set_config(#{quote(name)}, #{quote(value)}, false)") unless value.nil?
         @schema_search_path = value if name == "search_path"
       end
+
+      # True if code on this thread works with it, nothing runs on it, and no transaction that has failed is open.
+      def pipeloader_answers?
+        pools = ActiveRecord::ConnectionAdapters::ConnectionPool === pool
+        pools && pool.active_connection?.equal?(self) && pipeloader_at?(PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS)
+      end
+
+      # As above, and no transaction is open.
+      def pipeloader_settles? = pipeloader_answers? && pipeloader_at?(PG::PQTRANS_IDLE)
 
       # These three, too, are seen by what is asked for after them alone.
       def reset!(...)
@@ -156,8 +162,7 @@ module Pipeloader
 
       def column_definitions(...) = pipeloader_look { super }
 
-      # Yields to look at a table. That writes nothing, so what is gathered waits. In a transaction it would fail where there is
-      # no such table.
+      # Yields to look at a table. That writes nothing, so what is gathered waits; but in a transaction it may fail.
       def pipeloader_look(&) = transaction_open? ? yield : pipeloader_aside(&)
 
       def pipeloader_aside(&) = ResolverFiber.as(nil) { pipeloader_session.set_aside { Attempt.looking(&) } }
@@ -184,13 +189,17 @@ module Pipeloader
 
       # @return [Boolean] whether it does nothing but set what can be put back
       def pipeloader_stay_if_set(sql)
-        return false unless Attempt.current && SQLText.sets?(sql)
+        return false unless (fiber = ResolverFiber.current) && SQLText.sets?(sql)
 
-        if (fiber = ResolverFiber.current)
-          fiber.act_alone.note(sql, self)
-          fiber.response.keep(self) # to be asked what it has become
-        end
+        fiber.act_alone.note(sql, self)
         LeftSettings.alone?(sql)
+      end
+
+      def pipeloader_ask_setting(sql) = pipeloader_aside { query_value("SELECT #{sql}", "SCHEMA") }
+
+      def pipeloader_at?(*states)
+        connection = @raw_connection
+        !connection.nil? && !connection.finished? && states.include?(connection.transaction_status)
       end
 
       # @raise [ActiveRecord::StatementInvalid] if the transaction that Pipeloader cut short isn't there any more
