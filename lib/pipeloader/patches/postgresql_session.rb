@@ -88,7 +88,7 @@ module Pipeloader
       def query(sql, name = nil, **)
         ResolverFiber.current&.await_turn_to_act unless name == "SCHEMA"
         pipeloader_stay_if_set(sql)
-        name == "SCHEMA" ? Attempt.setting { super } : super
+        name == "SCHEMA" ? Attempt.looking { super } : super
       end
 
       # By these, and by #column_definitions, a model looks at its table when it is first used.
