@@ -161,34 +161,21 @@ class LeftSettingsTest < PlanTest
     assert_equal [true, true, false, false], ["SET a = 1;", " reset a", "SET a = 1; DELETE FROM x", "SET TRANSACTION READ ONLY"].map { |sql| Pipeloader::LeftSettings.alone?(sql) }
   end
 
-  def test_a_search_path_by_sql
-    path = CONNECTION.call.schema_search_path
-    CONNECTION.call.execute("CREATE SCHEMA left_sql; CREATE VIEW left_sql.left_tenants AS SELECT text 'here' AS name")
-    plain, piped = pair.map do |schema|
-      answer = nil
-      warnings { answer = schema.execute(TEXTS[1], context: { set: ->(_) { CONNECTION.call.execute("SET search_path TO left_sql, public") } }).to_h }
-      text_of(answer)
+  { writer: ->(path) { CONNECTION.call.schema_search_path = path }, sql: ->(path) { CONNECTION.call.execute("SET search_path TO #{path}") } }.each do |name, set|
+    define_method(:"test_a_search_path_by_#{name}") do
+      path = CONNECTION.call.schema_search_path
+      CONNECTION.call.execute("CREATE SCHEMA left_here; CREATE VIEW left_here.left_tenants AS SELECT text 'here' AS name")
+      plain, piped = pair.map do |schema|
+        answer = nil
+        warnings { answer = schema.execute(TEXTS[1], context: { set: ->(_) { set.call("left_here, public") } }).to_h }
+        [text_of(answer), CONNECTION.call.schema_search_path]
+      ensure
+        set.call(path)
+      end
+      assert_equal plain, piped
     ensure
-      CONNECTION.call.execute("SET search_path TO #{path}")
+      CONNECTION.call.execute("DROP SCHEMA left_here CASCADE")
     end
-    assert_equal plain, piped
-  ensure
-    CONNECTION.call.execute("DROP SCHEMA left_sql CASCADE")
-  end
-
-  def test_a_search_path
-    path = CONNECTION.call.schema_search_path
-    CONNECTION.call.execute("CREATE SCHEMA left_here; CREATE VIEW left_here.left_tenants AS SELECT text 'here' AS name")
-    plain, piped = pair.map do |schema|
-      answer = nil
-      warnings { answer = schema.execute(TEXTS[1], context: { set: ->(_) { CONNECTION.call.schema_search_path = "left_here, public" } }).to_h }
-      [text_of(answer), CONNECTION.call.schema_search_path]
-    ensure
-      CONNECTION.call.schema_search_path = path
-    end
-    assert_equal plain, piped
-  ensure
-    CONNECTION.call.execute("DROP SCHEMA left_here CASCADE")
   end
 
   WAYS.each do |name, set|

@@ -9,13 +9,11 @@ module Pipeloader
   class Attempt
     # Of a fiber, and those of its dataloader.
     KEY = :pipeloader_attempt
-    # Of a fiber: true while it looks, or sets something in its session. What others do meanwhile, under a fiber scheduler, is
-    # theirs.
+    # Of a fiber: true while it looks. What others do meanwhile, under a fiber scheduler, is theirs.
     LOOKING = :pipeloader_looking
-    SETTING = :pipeloader_setting
     # Of a thread: true if another thread has raised something there.
     STRUCK = :pipeloader_struck
-    private_constant :KEY, :LOOKING, :SETTING, :STRUCK
+    private_constant :KEY, :LOOKING, :STRUCK
 
     class << self
       #: () -> Attempt?
@@ -28,9 +26,8 @@ module Pipeloader
       def looking(&) = within(LOOKING, true, &)
       def looking? = Thread.current[LOOKING]
 
-      # Yields to set something in a session: that is all that is written.
-      def setting(&) = within(SETTING, true, &)
-      def setting? = Thread.current[SETTING]
+      # Something in a session is about to be set, and nothing else is written by that.
+      def set = Thread.current[KEY]&.set
 
       # Something is about to be raised in a +thread+.
       def strike(thread) = (thread.thread_variable_set(STRUCK, true) unless thread.frozen?)
@@ -108,13 +105,10 @@ module Pipeloader
     # True if it has left a field, and handlers were never asked: of it, or of what it was made of.
     def unhandled?(error) = known?(error, :left) && !known?(error, :offered)
 
-    def written
-      return if Attempt.looking?
+    def written = @wrote ||= !Attempt.looking?
+    def set = @set ||= !Attempt.looking?
 
-      Attempt.setting? ? @set = true : @wrote = true
-    end
-
-    # True if it has, be it something in a session alone.
+    # True if it has written, or set something in a session.
     def written? = @set || wrote?
 
     # True if it has written anything but that.

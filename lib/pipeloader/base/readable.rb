@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Tells whether what an association leads to can be read at all, as far as that is known without reading it: its model is there,
-  # and the columns of that one's table are. Whoever reads the records is told otherwise by ActiveRecord.
+  # Tells, without reading a record, whether what an association leads to can be read at all: whether its model, that one's table
+  # and its columns are there. Where they aren't, whoever reads the records gets ActiveRecord's own error.
   module Readable
     class << self
       # @return [String, nil] why ActiveRecord can't find the association's model or keys, or does more; nil if that is all

@@ -195,9 +195,7 @@ module Pipeloader
     def link(associations, type, selections, node)
       reflection = associations.first.reflection
       name = Family.owners_name(reflection)
-      return unless associations.all? do |it|
-        it.reflection.equal?(reflection) && (name.nil? || it.owner.class.polymorphic_name == name)
-      end
+      return unless associations.all? { |it| it.reflection.equal?(reflection) && Family.named?(it.owner.class, name) }
       return unless (plan = at(TypeWrappers.item(type), selections, node, reflection.klass)) && Lookup.objection(reflection).nil?
 
       lookup = Lookup.of(reflection, plan.projection)

@@ -30,8 +30,8 @@ module Pipeloader
       # As #around, inside of it, for the Interpreter: where directives are around fields, and the schema has no dataloader of its
       # own, graphql-ruby itself executes the queries.
       def directed(schema, queries, context, &)
-        plainly = context[:dataloader].nil? && !Pipeloader.disabled? && PlainLoader.serves?(schema) && plain?(schema) &&
-                  Enclosures.directs?(schema, queries)
+        plainly = context[:dataloader].nil? && !Pipeloader.disabled? && Enclosures.directs?(schema, queries) &&
+                  PlainLoader.serves?(schema) && plain?(schema)
         plainly ? self.plainly(schema, queries, context, &) : yield(queries, context)
       end
 
@@ -66,7 +66,7 @@ module Pipeloader
       raise unless @breaks
 
       again = repeatable?
-      open_breaker(e, @schema, @queries) unless @met
+      open_breaker(told(e), @schema, @queries) unless @met
       again ? repeat(&) : raise
     rescue Enclosures::Directed
       repeat(&)
@@ -97,7 +97,7 @@ module Pipeloader
       return false unless @breaks
 
       @met = true
-      open_breaker(error, query.schema, [query])
+      open_breaker(told(error), query.schema, [query])
       repeatable?
     end
 
@@ -117,7 +117,7 @@ module Pipeloader
     def in_order(results, &)
       names = @attempt.left_settings.map(&:name).uniq.join(", ")
       reason = "a resolver changes settings of the database session (#{names}) and leaves them so"
-      @queries.each { |query| Pipeloader.breaker.open!(@schema, query, reason, plain: SafeExecution.plain?(@schema)) } if @breaks
+      open_breaker(reason, @schema, @queries) if @breaks
       put_back? ? repeat(&) : results
     end
 
@@ -134,8 +134,9 @@ module Pipeloader
 
     def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
 
-    def open_breaker(error, schema, queries)
-      reason = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"
+    def told(error) = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"
+
+    def open_breaker(reason, schema, queries)
       queries.each { |query| Pipeloader.breaker.open!(schema, query, reason, plain: SafeExecution.plain?(schema)) }
     end
   end

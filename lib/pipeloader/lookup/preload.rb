@@ -88,7 +88,7 @@ module Pipeloader
       ReturnedValue.just?(record, record.class) && record.persisted? && !record.strict_loading? &&
         key.columns.all? { |column| record.has_attribute?(column) } &&
         record.class._reflect_on_association(name).equal?(@reflection) && # a subclass may have another
-        (@owners_name.nil? || record.class.polymorphic_name == @owners_name) &&
+        Family.named?(record.class, @owners_name) &&
         (@lookup.needs_key? || !key.of(record).nil?) && for?(record) &&
         (!record.association_cached?(name) || untouched?(record.association(name)))
     end

@@ -166,9 +166,7 @@ module Pipeloader
       # Functions may write, lock, or set something.
       def pipeloader_call(sql, fiber)
         fiber.await_turn_to_act
-        sets = SQLText.sets_by_function?(sql)
-        sets && LeftSettings.alone?(sql) ? Attempt.setting { Attempt.written } : Attempt.written
-        fiber.act_alone.note(sql, self) if sets
+        Attempt.written unless pipeloader_stay_if_set(sql)
       end
 
       def pipeloader_catch_up_within_event(fiber)

@@ -72,16 +72,16 @@ module Pipeloader
       # A resolver's settings of the session (a tenant's search_path, say) are its own until it sets them back: a fiber that went
       # on meanwhile would read with it.
       def execute(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.setting { super } : super
+        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
       end
 
       def exec_query(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.setting { super } : super
+        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
       end
 
       # `update("SET …")`
       def exec_update(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.setting { super } : super
+        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
       end
 
       # `query_value`, `query_values`
@@ -104,36 +104,34 @@ module Pipeloader
 
       def schema_search_path=(path)
         ResolverFiber.current&.act_alone&.keep("search_path", self)
-        Attempt.setting { super }
+        Attempt.set
+        Attempt.looking { super }
       end
 
       # @return [String, nil, :unknown] a setting of the session; nil where there is none; :unknown where nobody can ask
-      def pipeloader_setting(name)
-        pipeloader_answers? ? pipeloader_ask_setting("current_setting(#{quote(name)}, true)") : :unknown
-      rescue ActiveRecord::ActiveRecordError
-        :unknown # whoever asks next is told why
-      end
+      def pipeloader_setting(name) = pipeloader_told("SELECT current_setting(#{quote(name)}, true)")
 
-      # @return [String] what it is by default
-      def pipeloader_default(name)
-        pipeloader_ask_setting("(SELECT reset_val FROM pg_settings WHERE lower(name) = #{quote(name)})").to_s
-      end
+      # @return [String, nil, :unknown] what it is by default
+      def pipeloader_default(name) = pipeloader_told("SELECT reset_val FROM pg_settings WHERE lower(name) = #{quote(name)}")
 
       # @param value [String, nil] of #pipeloader_setting
       def pipeloader_set(name, value)
-        pipeloader_aside { execute("RESET #{name}", "SCHEMA") } if value.nil?
-        pipeloader_ask_setting("set_config(#{quote(name)}, #{quote(value)}, false)") unless value.nil?
+        sql = value.nil? ? "RESET #{name}" : "SELECT set_config(#{quote(name)}, #{quote(value)}, false)"
+        pipeloader_aside { execute(sql, "SCHEMA") }
         @schema_search_path = value if name == "search_path"
       end
 
       # True if code on this thread works with it, nothing runs on it, and no transaction that has failed is open.
       def pipeloader_answers?
-        pools = ActiveRecord::ConnectionAdapters::ConnectionPool === pool
-        pools && pool.active_connection?.equal?(self) && pipeloader_at?(PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS)
+        connection = @raw_connection
+        return false unless ActiveRecord::ConnectionAdapters::ConnectionPool === pool && pool.active_connection?.equal?(self)
+
+        !connection.nil? && !connection.finished? &&
+          [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].include?(connection.transaction_status)
       end
 
       # As above, and no transaction is open.
-      def pipeloader_settles? = pipeloader_answers? && pipeloader_at?(PG::PQTRANS_IDLE)
+      def pipeloader_settles? = pipeloader_answers? && pipeloader_idle?
 
       # These three, too, are seen by what is asked for after them alone.
       def reset!(...)
@@ -192,14 +190,14 @@ module Pipeloader
         return false unless (fiber = ResolverFiber.current) && SQLText.sets?(sql)
 
         fiber.act_alone.note(sql, self)
-        LeftSettings.alone?(sql)
+        LeftSettings.alone?(sql).tap { |alone| Attempt.set if alone }
       end
 
-      def pipeloader_ask_setting(sql) = pipeloader_aside { query_value("SELECT #{sql}", "SCHEMA") }
-
-      def pipeloader_at?(*states)
-        connection = @raw_connection
-        !connection.nil? && !connection.finished? && states.include?(connection.transaction_status)
+      # @return what +sql+ says of a setting; :unknown where nobody can ask
+      def pipeloader_told(sql)
+        pipeloader_answers? ? pipeloader_aside { query_value(sql, "SCHEMA") } : :unknown
+      rescue ActiveRecord::ActiveRecordError
+        :unknown # whoever asks next is told why
       end
 
       # @raise [ActiveRecord::StatementInvalid] if the transaction that Pipeloader cut short isn't there any more

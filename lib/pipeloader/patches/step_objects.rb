@@ -93,7 +93,8 @@ module Pipeloader
           [pipeloader_when(result), places.fetch(result, index)]
         end
         objects, results = @all_next_objects, @all_next_results
-        @all_next_objects, @all_next_results = [objects, results].map { |all| order.map { |at| all[at] } } # too many arguments
+        # By `values_at(*order)`, a long list wouldn't fit on the fiber's stack.
+        @all_next_objects, @all_next_results = [objects, results].map { |all| order.map { |at| all[at] } }
       end
 
       # Without a dataloader each object is prepared as it is listed.

@@ -28,6 +28,9 @@ module Pipeloader
     #   has declared it may have a `polymorphic_name` of its own; nil where they don't
     def self.owners_name(reflection) = (reflection.active_record.polymorphic_name if reflection.chain.last.type)
 
+    # True if rows that name their owner's class by a +name+ of .owners_name are a +model+'s.
+    def self.named?(model, name) = name.nil? || model.polymorphic_name == name
+
     # True if a +column+ has store accessors, be they declared by an alias of it.
     def stores?(column)
       @members.any? do |member|

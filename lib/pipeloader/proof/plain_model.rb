@@ -212,7 +212,7 @@ module Pipeloader
     def alike?(reflection, model)
       declarer, keys = reflection.active_record, Array(reflection.chain.last.join_foreign_key).map(&:to_s)
       name, types, declared = Family.owners_name(reflection), model.attribute_types, declarer.attribute_types
-      (name.nil? || model.polymorphic_name == name) && keys.all? { |key| types[key] == declared[key] }
+      Family.named?(model, name) && keys.all? { |key| types[key] == declared[key] }
     end
 
     # Kept as long as that is the method. Not where heirs have a say: they would never be given up. Nor why something can't be
