@@ -13,6 +13,7 @@ require "pipeloader/lookup/preload"
 # PostgreSQL's alone.
 ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/lookup/wording"
+  require "pipeloader/lookup/queried_model"
   require "pipeloader/lookup/owners_key"
   require "pipeloader/lookup/lookup"
   require "pipeloader/lookup/record_lookup"

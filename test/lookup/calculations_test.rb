@@ -27,6 +27,7 @@ class CalculationsTest < PlanTest
     has_many :taggings, foreign_key: :post_id
     has_many :tags, through: :taggings
     has_many :attachments, as: :attachable
+    has_and_belongs_to_many :marks, class_name: "Tag", join_table: "taggings", foreign_key: :post_id, association_foreign_key: :tag_id
     has_many :extended, foreign_key: :post_id, class_name: "Comment" do
       def count = 17
     end
@@ -81,6 +82,12 @@ class CalculationsTest < PlanTest
     minimum_of_an_alias: [Integer, -> { def it = object.chapters.minimum(:writer_id) }],
     maximum_of_an_enum: [Integer, -> { def it = object.chapters.maximum(:score) }],
     sum: [Integer, -> { def it = object.comments.sum(:score) }],
+    average: [Float, -> { def it = object.comments.average(:score) }],
+    average_as_text: [String, -> { def it = object.comments.where("score > 3").average("score") }],
+    average_of_an_enum: [String, -> { def it = object.chapters.average(:score) }],
+    average_of_sql: [String, -> { def it = object.comments.average("score / 3.0") }],
+    unscope: [Integer, -> { def it = object.comments.order(:id).limit(2).unscope(:order, :limit).count }],
+    many_to_many: [Integer, -> { def it = object.marks.count }],
     sum_of_ids: [Integer, -> { def it = object.comments.sum(:commenter_id) }], # (numeric, to the server)
     sum_with_the_table: [Integer, -> { def it = object.comments.where("comments.score > 3").sum("comments.score") }],
     maximum_of_an_enum_with_the_table: [Integer, -> { def it = object.chapters.maximum("comments.score") }],
@@ -122,6 +129,8 @@ class CalculationsTest < PlanTest
     constant: [Integer, -> { def it = object.comments.where(score: Integer::MAX).count rescue 3 }],
     own_method: [Integer, -> { def it = object.chapters.own.count }],
     method_of_an_extension: [Integer, -> { def it = object.extended.count }],
+    unscoped_where: [Integer, -> { def it = object.comments.unscope(:where).count }],
+    having: [String, -> { def it = object.comments.group(:score).having("COUNT(*) > 1").order(:score).count }],
     group: [String, -> { def it = object.comments.group(:score).order(:score).count }],
     grouped: [String, -> { def it = object.grouped.count }],
     of_its_own: [Integer, -> { def it = object.its_own.count }],
@@ -179,6 +188,11 @@ class CalculationsTest < PlanTest
       end
       assert_plan("{ book { it } }", schemas, made: [Book], errors: :any)
     end
+  end
+
+  def test_average_rounded
+    schemas = self.class.schemas_of(self, [Float, -> { def it = object.comments.where("score > 3").average(:score)&.fdiv(3)&.round(2) }])
+    ["{ books { id it } }", "{ book { it } }"].each { |query| assert_plan(query, schemas, made: [Book]) }
   end
 
   LEFT.each do |name, form|

@@ -47,6 +47,8 @@ class ChainsTest < PlanTest
     joins: -> { def it = object.comments.joins(:commenter).order(:id) },
     scope: -> { def it = object.comments.scored.order(:id) },
     scope_with_argument: -> { def it = object.comments.scored(6).order(:id) },
+    unscope: -> { def it = object.sorted.unscope(:order, :limit).order(:id) },
+    group: -> { def it = object.comments.joins(:commenter).group("comments.id").having("COUNT(*) > 0").order(Arel.sql("COUNT(*) DESC, comments.id")) },
     of_the_limited: -> { def it = object.sorted.where("score > 2") },
     key_of_a_hash: -> { def it = object.comments.order({ score: :desc, id: :asc }) }
   }.freeze
@@ -55,6 +57,7 @@ class ChainsTest < PlanTest
   SINGLES = {
     first: -> { def it = object.comments.first },
     first_of_some: -> { def it = object.comments.where("score > 5").first },
+    first_of_groups: -> { def it = object.comments.joins(:commenter).group("comments.id").order(Arel.sql("COUNT(users.id) DESC, comments.id")).first },
     first_in_order: -> { def it = object.comments.order(score: :desc, id: :asc).first },
     first_of_the_limited: -> { def it = object.sorted.first },
     last: -> { def it = object.comments.last },

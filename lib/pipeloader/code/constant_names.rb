@@ -67,9 +67,10 @@ module Pipeloader
       end
 
       # @param steps [Array<Array, Symbol>] as for #fold, of code that isn't run
-      # @return [Array<Array, Symbol>] the same, with [:model, Class] in place of a model's constant, where one is merged
+      # @return [Array<Array, Symbol>] the same, with [:model, Class] in place of a model's constant, where one is merged, or
+      #   asked by what the record says
       def models(steps)
-        return steps unless steps.any? { |step| Array(step).grep(Hash).any? { |call| call[:mid] == :merge } }
+        return steps if steps.none? { |name, *rest| name == :of_owner || rest.grep(Hash).any? { |call| call[:mid] == :merge } }
 
         steps.map do |step|
           path, = Bytecode.constants([step])
@@ -78,7 +79,21 @@ module Pipeloader
         end
       end
 
+      # @return [Array<Array, Symbol>] the same, with a literal in place of `Arel.sql("SUM(score) DESC")`
+      def sql(steps)
+        Bytecode.fold(steps) do |from|
+          case from
+          in [[:opt_getconstant_path, [:Arel] | [:"", :Arel] => path], [:putobject | :putstring, String => text],
+              [:opt_send_without_block, { mid: :sql, orig_argc: 1 } => call], *behind] if Bytecode.on_object?(call)
+            [[:putobject, Arel.sql(text).freeze], behind] if arels?(path)
+          else nil
+          end
+        end
+      end
+
       private
+
+      def arels?(path) = Arel.equal?(everywhere(path)) && Provenance.gem_alone?(:Arel, Arel.method(:sql))
 
       # That it is a literal where the method seems to stand is looked at first: for the other question the whole heap is walked.
       def literal(path, method)

@@ -9,23 +9,21 @@ module Pipeloader
   class CalculationLookup < ChainLookup
     # These look at a counter of the record's, if there is one.
     COUNTERS = %i[size any? empty? none?].freeze
-    TYPED = %i[sum maximum minimum].freeze
+    TYPED = %i[sum average maximum minimum].freeze
+    # Of what a mean is a BigDecimal.
+    EXACT = %i[integer decimal].freeze
     NAME = /\A\w+(?:\.\w+){0,2}\z/
     # Methods that they come to.
     INSIDE = %i[calculate perform_calculation execute_simple_calculation type_cast_calculated_value count empty? exists?].freeze
     # What is counted: `select(:author_id).distinct.count`.
     QUERIES = [*QUERIES, :select].freeze
     CLAUSES = [*CLAUSES, :select].freeze
-    private_constant :COUNTERS, :TYPED, :NAME, :INSIDE, :QUERIES, :CLAUSES
+    private_constant :COUNTERS, :TYPED, :EXACT, :NAME, :INSIDE, :QUERIES, :CLAUSES
 
     # By which the statement's value is made what ActiveRecord returns.
     #
     #: () -> ActiveModel::Type::Value
-    def value_type
-      type = Cast.type_of(@model, column) if typed? && @model.columns_hash.key?(column)
-      type = type.subtype if type.is_a?(ActiveRecord::Enum::EnumType)
-      type || ActiveModel::Type.default_value
-    end
+    def value_type = (column_type unless exact_mean?) || ActiveModel::Type.default_value
 
     # @param rows [Array<Array>] of one owner
     # @return what ActiveRecord makes of them, before #value_type
@@ -35,6 +33,7 @@ module Pipeloader
       when :empty?, :none? then rows.empty?
       when :count, :size then value(rows).to_i
       when :sum then value(rows) || 0
+      when :average then exact_mean? ? value(rows)&.to_d : value(rows)
       else value(rows)
       end
     end
@@ -45,6 +44,16 @@ module Pipeloader
     def value(rows)
       rows.empty? || rows.first.size == 2 ? rows.first&.first : raise(DoesNotFit)
     end
+
+    # @return [ActiveModel::Type::Value, nil] of the column that is asked for
+    def column_type
+      return unless typed? && @model.columns_hash.key?(column)
+
+      type = Cast.type_of(@model, column)
+      type.is_a?(ActiveRecord::Enum::EnumType) ? type.subtype : type
+    end
+
+    def exact_mean? = @last.name == :average && EXACT.include?(column_type&.type)
 
     def ends?
       call = @queries.last

@@ -6,7 +6,9 @@ module Pipeloader
   class ChainLookup < Lookup
     # Methods that may be called on an association before anything is read, besides those that a model declares by `scope`.
     QUERIES = %i[where rewhere not order reorder limit offset distinct joins left_joins left_outer_joins
-                 merge].freeze
+                 merge unscope].freeze
+    # … before what brings records. Of groups a number would be one for each.
+    GROUPING = %i[group having].freeze
     # Of a model's, and what merges them.
     MERGED = [*QUERIES, :all].freeze
     MERGING = %i[merge merge! spawn].freeze
@@ -20,7 +22,7 @@ module Pipeloader
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :MERGED, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :MERGED, :GROUPING, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # @param chain [Chain] whose reader is the association's
     # @param arguments [FieldArguments, nil] that it is given; nil if it has them
@@ -53,6 +55,7 @@ module Pipeloader
 
     def many? = @last.nil?
     def whole? = false
+    def finds? = @last&.name == :find
     def picks? = @queries.empty? && Chain::PICKING.include?(@last&.name)
 
     def contexts = @chain.contexts
@@ -65,16 +68,19 @@ module Pipeloader
     # True if all that is called is ActiveRecord's, or asked for by its like.
     def known?
       called = [*@queries, @last].compact.map(&:name) - [:not]
-      types = Provenance.association_types(@model)
-      @queries.all? { |call| query?(call.name) } && merged_known?(@queries) &&
+      types = queried? ? @reflection.relation_types : Provenance.association_types(@model)
+      (!queried? || models_own?(called.first)) && @queries.all? { |call| query?(call.name) } && merged_known?(@queries) &&
         types.product(called).all? { |type, name| type.method_defined?(name) } &&
         Provenance.active_record_alone_in?(types, called + inside) &&
         Provenance.active_record_alone_in?([ActiveRecord::QueryMethods::WhereChain], %i[not])
     end
 
+    # True if the model itself answers as its relations do.
+    def models_own?(name) = [name, :all].all? { |it| Provenance.active_record_alone?(@model.method(it)) }
+
     def query?(name) = queries.include?(name) || scope?(name)
-    def queries = QUERIES
-    def clauses = CLAUSES
+    def queries = QUERIES + GROUPING
+    def clauses = CLAUSES + GROUPING
     def inside = @last ? INSIDE : []
 
     # One that is declared by `scope`.
@@ -101,6 +107,7 @@ module Pipeloader
 
     # A scope may look at the relation that it is called on, so this is the one that the statement is made of.
     def said(connection)
+      @reflection.verify if queried?
       said = super
       changing? ? [said, Wording.new(connection.visitor).relation(asked_of(base(said).spawn)).all] : said
     end
@@ -130,7 +137,7 @@ module Pipeloader
     #
     # @return [Object, nil] what all that is called returns; nil if something is read for that
     def asked_of(relation)
-      relation.proxy_association.owner = Unknown.new
+      relation.proxy_association.owner = Unknown.new unless queried?
       asked = nil
       asked unless DryRun.of { asked = @queries.inject(relation) { |it, call| call.on(it) } }
     end
@@ -144,13 +151,21 @@ module Pipeloader
 
     # @return [Arel::SelectManager, nil]
     def ask(relation)
-      return @projection.narrow(relation).arel unless @last
+      return narrowed(relation).arel unless @last
       return if @last.name == :last && (relation.limit_value || relation.offset_value) # loads all that
 
-      DryRun.of { @last.on(@projection.narrow(relation)) }
+      DryRun.of { @last.on(narrowed(relation)) }
     end
 
-    def fits?(relation) = simple?(relation) && @projection.narrows?(relation)
+    def fits?(relation) = simple?(relation) && @projection.narrows?(relation.except(*GROUPING))
+
+    # Groups of which whole rows could be asked for have these columns, too.
+    def narrowed(relation)
+      groups, having = relation.group_values, relation.having_clause
+      return @projection.narrow(relation) if groups.empty? && having.empty?
+
+      @projection.narrow(relation.except(*GROUPING)).group(*groups).tap { |it| it.having_clause = having }
+    end
 
     def simple?(relation)
       relation.klass.equal?(@model) && !relation.null_relation? && !relation.eager_loading? &&

@@ -45,6 +45,8 @@ module Pipeloader
 
       # @return [String, nil] why the association's rows can't be looked up for many; nil if they can
       def objection(reflection)
+        return if QueriedModel === reflection
+
         objection = Readable.objection(reflection)
         return objection if objection
 
@@ -121,6 +123,9 @@ module Pipeloader
     # True if it is all of an association that leads to several records, which ActiveRecord would have in memory then.
     def whole? = many?
 
+    # True if ActiveRecord raises an error where there is none.
+    def finds? = false
+
     # True if it is one that ActiveRecord would take by its place of those that are in memory.
     def picks? = false
 
@@ -144,6 +149,7 @@ module Pipeloader
     # association goes through a `belongs_to`.
     def needs_key?
       return @needs_key unless @needs_key.nil?
+      return @needs_key = @reflection.needs_key? if queried?
 
       through = @reflection.through_reflection
       @needs_key = @reflection.belongs_to? || (!through.nil? && through.belongs_to? && @owners_key.never_null?(through.klass))
@@ -297,12 +303,19 @@ module Pipeloader
     end
 
     # @return [Array<ActiveRecord::StatementCache::Substitute>] for each part of the key
-    def substitutes = @owners_key.columns.map { ActiveRecord::StatementCache::Substitute.new }
+    def substitutes
+      queried? ? @reflection.substitutes : @owners_key.columns.map { ActiveRecord::StatementCache::Substitute.new }
+    end
+
+    # True if the resolver method asks the model itself.
+    def queried? = QueriedModel === @reflection
 
     # The association's, as it is read for an owner.
     #
     # @param keys [Array] what is to be in the place of the owner's
     def relation_with(keys)
+      return @reflection.relation if queried?
+
       association = asked.association_class.new(owner, asked)
       keys = keys.dup
       bare = ReturnedValue.method(:unextended)

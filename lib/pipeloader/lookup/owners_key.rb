@@ -24,10 +24,20 @@ module Pipeloader
     class << self
       # @return [OwnersKey, nil] of an association; nil where it has none of types that are known
       def of(reflection)
+        return reflection.owners_key if QueriedModel === reflection
+
         last = reflection.chain.last
         columns, compared = [last.join_foreign_key, last.join_primary_key].map { |names| Array(names).map { |it| -it.to_s } }
         types = types(reflection.active_record, columns)
         new(columns, compared, types) if types.any? && types.all? && types == types(last.klass, compared)
+      end
+
+      # @param columns [Array<String>] of the +owner+
+      # @param compared [Array<Array(Class, String)>] the model and the column that each is compared with
+      # @return [OwnersKey, nil] as #of
+      def comparing(owner, columns, compared)
+        types, others = types(owner, columns), compared.map { |model, name| type(model, name) }
+        new(columns, compared.map { |_, name| name }, types) if types.all? && types == others
       end
 
       private

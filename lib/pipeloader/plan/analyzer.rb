@@ -5,7 +5,7 @@ module Pipeloader
   #
   # Each step returns what it has proved, or a String: the reason why graphql-ruby has to do the field.
   class Analyzer
-    include Proofs, FieldProofs, LinkProofs, PassageProofs, ThingProofs, FamilyProofs, ReachProofs, QuestionProofs
+    include Proofs, FieldProofs, LinkProofs, PassageProofs, ThingProofs, FamilyProofs, ReachProofs, QuestionProofs, QueriedProofs
 
     # Levels of fields that a plan may have: each takes a dozen frames of a fiber's stack, which ends at some 1,500.
     DEEP = 40

@@ -42,6 +42,7 @@ module Pipeloader
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
     def by_chain(type, field, plain, model, chain, passed = [])
       return unless chain&.contexts_in_conditions? && objection_on_next(plain).nil?
+      return by_model(type, field, plain, model, chain) if chain.queried
 
       chain = PlainModel.of(model).expanded(chain)
       return unless chain.calls.many? || plain.paged?
@@ -49,8 +50,7 @@ module Pipeloader
       reader = PlainModel.of(model).reader(chain.reader)
       reflection = PlainModel.of(model).reflection(reader.association) if reader.association?
       return unless reflection && postgresql?(model) && Lookup.objection(reflection).nil?
-      return passage(type, field, plain, reflection, chain, passed) unless reflection.collection?
-
+      return passage(type, field, plain, reflection, chain.behind, passed) unless reflection.collection?
       return connection(type, field, reflection, chain) if plain.paged?
       return link(type, field, reflection, chain) if field.type.unwrap.kind.composite?
 
@@ -99,17 +99,19 @@ module Pipeloader
     end
 
     # @param field [GraphQL::Schema::Field] whose arguments the +chain+ is given
+    # @param rest [Array<Chain::Call>] what is asked of the number
     # @return [Part, #call, nil]
-    def calculation(plain, reflection, chain, field = plain.field)
+    def calculation(plain, reflection, chain, field = plain.field, rest: [])
       return unless postgresql?(reflection.klass)
 
       projection = Projection.of(reflection.klass, [])
+      return unless rest.all? { |call| Calculation.known?(call) }
       return unless narrows?(CalculationLookup.new(reflection, projection, chain, nil))
 
       plan = Plan.new(projection, [])
       with_arguments(field, chain) do |given|
         lookup = CalculationLookup.new(reflection, projection, chain, given)
-        coercion = Coercion.new(plain.field.type, lookup.value_type)
+        coercion = Calculation.coercion(plain.field.type, lookup.value_type, rest)
         Selection::Part.new(lookup.owners_key.columns, lambda do |key, columns|
           Calculation.new(key, plain, reflection, lookup, lookup.owners_key.index(columns), plan, coercion)
         end).asking(chain.contexts)

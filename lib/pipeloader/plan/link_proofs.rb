@@ -34,7 +34,8 @@ module Pipeloader
       return of_field(type, field, reason) if reason
 
       plain = PlainField.of(type, field)
-      made ||= ->(key, _, index) { Link.new(key, plain, reflection, lookup, index, plan, nullable: !field.type.non_null?) }
+      nullable = !field.type.non_null? && !lookup.finds?
+      made ||= ->(key, _, index) { Link.new(key, plain, reflection, lookup, index, plan, nullable: nullable) }
       entry = ->(key, columns) { made.call(key, columns, lookup.owners_key.index(columns)) }
       lookups = [lookup, *Link.of_owners(reflection, plan.links).grep(Link).map(&:lookup)]
       Selection::Part.new(lookup.owners_key.columns, entry, nil, plan.asks?).asking(lookup.contexts).following(lookups)

@@ -21,16 +21,39 @@ module Pipeloader
 
     # Stands for an argument of the resolver method's, or for a ContextValue.
     Parameter = Struct.new(:name)
+
+    # Stands for what the record says, in the conditions of what is asked of a model: `Comment.where(post_id: object.id)`.
+    class OfOwner < ActiveRecord::StatementCache::Substitute
+      # @return [Array<OfOwner>] those in a +value+
+      def self.all(value)
+        case value
+        when OfOwner then [value]
+        when Scope then all(value.calls.map(&:to_a))
+        when Array, Hash then value.to_a.flat_map { |it| all(it) }
+        else []
+        end
+      end
+
+      # @return [Symbol, nil] what is asked of the record; nil for itself
+      attr_reader :reader
+
+      #: (Symbol?) -> void
+      def initialize(reader)
+        super()
+        @reader = reader
+      end
+    end
+
     # Calls that take conditions.
     CONDITIONS = %i[where rewhere not find_by exists?].freeze
     # {call that counts an association's records, or calculates something of them => how many arguments it may have}
     CALCULATIONS = { count: 0..1, size: 0..0, exists?: 0..1, any?: 0..0, empty?: 0..0, none?: 0..0,
-                     sum: 1..1, maximum: 1..1, minimum: 1..1 }.freeze
+                     sum: 1..1, average: 1..1, maximum: 1..1, minimum: 1..1 }.freeze
     # Calls that list a value of each record.
     LISTS = %i[pluck ids].freeze
     QUESTIONS = (CALCULATIONS.keys + LISTS).freeze
     # {call that asks for one record => how many arguments it may have}
-    SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1 }.freeze
+    SINGLE = { first: 0..0, take: 0..0, last: 0..0, find_by: 0..1, find: 1..1 }.freeze
     # Those that take it of what is in memory.
     PICKING = %i[first take last].freeze
     # And those that a chain may not end with.
@@ -75,14 +98,32 @@ module Pipeloader
       contexts.empty? || calls.none? { |call| context?(CONDITIONS.include?(call.name) ? call.arguments.first : call.to_a) }
     end
 
-    #: () -> Symbol
+    # @return [Symbol, Class] a model where it is asked of that
     def reader = calls.first.name
 
+    # @return [Class, nil] the model that it is asked of, if it isn't what the record leads to
+    def queried = (reader if Class === reader)
+
+    # @return [Array<OfOwner>] what it asks that model by
+    def of_owner = OfOwner.all(calls.map(&:to_a))
+
     # True if it ends with a question for one record.
-    def single? = SINGLE[calls.last.name]&.cover?(calls.last.arguments.size) || false
+    def single? = single_call?(calls.last)
+
+    # True if it ends with a calculation.
+    def question? = calculation?(calls.last)
+
+    # @return [Array(Chain, Chain)] what is asked of the database, and then of the record or the number that this brings
+    def parted
+      size = calls.index { |call| single_call?(call) || calculation?(call) } || (calls.size - 1)
+      [calls.take(size + 1), calls.drop(size + 1)].map { |some| Chain.new(some, parameters) }
+    end
 
     # True if it does nothing but to call the reader.
     def reader_alone? = calls.one? && calls.first.alone? && parameters.empty?
+
+    # @return [Chain] what is called of what its first call returns
+    def behind = Chain.new(calls.drop(1), parameters)
 
     # @param own [Chain] what a method does that the first call names
     # @return [Chain, nil] the same with these calls in its place; nil where a `&.` of theirs would skip the next call, too
@@ -118,6 +159,15 @@ module Pipeloader
     end
 
     private
+
+    # What `find` is given may be several, but for what a record says.
+    def single_call?(call)
+      return false unless SINGLE[call.name]&.cover?(call.arguments.size)
+
+      call.name != :find || OfOwner === call.arguments.first
+    end
+
+    def calculation?(call) = CALCULATIONS[call.name]&.cover?(call.arguments.size) || false
 
     # True if a ContextValue is in it.
     def context?(given)

@@ -27,7 +27,7 @@ module Pipeloader
       # @param type [Class] as ContextValue.fold's
       # @return [Chain, nil] as #chain; one without calls where `object` is returned
       def of_code(steps, instructions, type)
-        steps = ContextValue.fold(ConstantNames.models(steps), type)
+        steps = ContextValue.fold(ConstantNames.models(of_owner(ConstantNames.sql(steps))), type)
         contexts = ContextValue.all(steps).to_h { |value| [value, Bytecode::REQUIRED] }
         calls = asked(steps, instructions) unless counted?
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
@@ -76,10 +76,11 @@ module Pipeloader
         in [:putobject_INT2FIX_1_] then stack.push(1)
         in [:getlocal_WC_0, place] then (name = instructions&.parameter(place)) && stack.push(Chain::Parameter.new(name))
         in [:model, model] then stack.push(Chain::Scope.new(model, []))
+        in [:of_owner, reader] then stack.push(Chain::OfOwner.new(reader)) if instructions
         in [:context_value, value] then stack.push(Chain::Parameter.new(value)) if instructions
         in [:newarray, size] if stack.size >= size then stack.push(stack.pop(size))
         in [:newhash, size] if stack.size >= size then stack.push(stack.pop(size).each_slice(2).to_h)
-        in [name, { mid:, orig_argc: } => call] if CALLS.include?(name) && chained?(call)
+        in [name, { mid:, orig_argc: } => call] if (CALLS.include?(name) || operator?(name, calls)) && chained?(call)
           call(mid, orig_argc, call.fetch(:kw_arg, []), stack, calls)
         else nil
         end
@@ -112,6 +113,9 @@ module Pipeloader
 
       private
 
+      # Asked of what a model has answered: `!`, `> 3`. What is asked of an association's answer, a Formula knows.
+      def operator?(name, calls) = Class === calls.first&.name && name.start_with?("opt_")
+
       def chained?(call) = Bytecode.on_object?(call) && !LocalVariables.shared?(call)
 
       def counted? = Provenance.rubys(:Coverage)&.running?
@@ -121,6 +125,34 @@ module Pipeloader
         case steps
         in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *steps, [:leave]]
           calls_of(steps, [], instructions)
+        in [[:model, model], *steps, [:leave]] then of_queried(model, steps, instructions)
+        else nil
+        end
+      end
+
+      # As of `::User.find_by(id: object.author_id)`.
+      def of_queried(model, steps, instructions)
+        calls = calls_of(steps, [Chain::Call.new(model, [], {})], instructions)
+        calls if calls && Chain::OfOwner.all(calls.map(&:to_a)).any?
+      end
+
+      # What is asked of the record where a model is asked first: in its conditions.
+      def of_owner(steps)
+        return steps if Bytecode.constants(steps.first(1)).empty?
+
+        Bytecode.fold(steps) do |from|
+          case from
+          in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
+            reader = reader(behind.first)
+            [[:of_owner, reader], reader ? behind.drop(1) : behind]
+          else nil
+          end
+        end
+      end
+
+      def reader(step)
+        case step
+        in [_, { mid:, orig_argc: 0 } => call] if Bytecode.on_object?(call) && !call.key?(:kw_arg) then mid
         else nil
         end
       end

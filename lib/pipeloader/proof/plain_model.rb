@@ -108,11 +108,11 @@ module Pipeloader
     end
 
     # @param name [Symbol]
-    # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association; nil where an heir has another by that name,
-    #   or finds other records by it
+    # @return [ActiveRecord::Reflection::AbstractReflection, nil] of an association, for a has_and_belongs_to_many the one by
+    #   which it is read; nil where an heir has another by that name, or finds other records by it
     def reflection(name)
-      reflection = @model.reflect_on_association(name)
-      reflection if @family.members.all? { |it| reflection.equal?(it.reflect_on_association(name)) && alike?(reflection, it) }
+      reflection = @model._reflect_on_association(name)
+      reflection if @family.members.all? { |it| reflection.equal?(it._reflect_on_association(name)) && alike?(reflection, it) }
     end
 
     # @param name [Symbol] of a method of its records
@@ -122,6 +122,8 @@ module Pipeloader
     # @param chain [Chain] what is asked of its records
     # @return [Chain] the same, with what a method of the model says in place of its name: `def open = plans.where(open: true)`
     def expanded(chain, behind = [])
+      return chain if chain.queried
+
       reader = reader(chain.reader)
       return chain if behind.include?(chain.reader) || reader.association? || reader.columns?
 

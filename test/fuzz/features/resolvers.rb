@@ -56,6 +56,40 @@ module Fuzz
     end
   end
 
+  # What belongs to the record, asked of its model.
+  feature "model asked by the record", 5 do
+    field do |t, m|
+      mine = models.flat_map { |it| it.associations.select { |one| one.key && one.target.equal?(m) }.map { |one| [it, one] } } unless m.composite?
+      next if mine.blank?
+
+      target, association = pick(mine)
+      by = pick(["#{association.key}: object.id", "#{association.key}: object.id", "#{association.name}: object"])
+      text = "::#{target.name}#{pick(["", "", ".joins(:#{association.name})"])}.where(#{by})#{narrowing(target)}"
+      text = text.sub("where(#{by})", "where(#{m.table}: { id: object.id })") if text.include?(".joins") && chance(0.5)
+      number = pick(target.of(:integer).map(&:name) + target.key)
+      case int(0..6)
+      when 0, 1 then t.field("numbered_#{int(1..999)}", "Integer", body: "#{text}.count#{pick(["", "", ".clamp(0, 2)"])}")
+      when 2 then t.field("there_#{int(1..999)}", "GraphQL::Types::Boolean", body: "#{pick(["", "!"])}#{text}.#{pick(%w[exists? any? none?])}")
+      when 3 then t.field("mean_#{int(1..999)}", "Float", body: "#{text}.#{pick(%w[average sum maximum])}(:#{number})#{pick(["", "&.round(1)", ".to_f"])}")
+      when 4 then t.field("one_#{int(1..999)}", target.type.ruby, body: "#{text}.order(#{target.order}).#{pick(%w[first last])}", target: target.type)
+      else t.field("those_#{int(1..999)}", "[#{target.type.ruby}]", body: "#{text}.order(#{target.order})#{pick(["", ".limit(2)"])}", target: target.type, list: true)
+      end
+    end
+  end
+
+  feature "model found by the record", 4 do
+    field do |t, m|
+      one = pick(m.associations.select { |it| it.key && it.target && !it.target.composite? && !it.many })
+      next unless one
+
+      found = "::#{one.target.name}.#{pick(["find_by(id: object.#{one.key})", "find(object.#{one.key})", "where(id: object.#{one.key}).first"])}"
+      names = one.target.of(:string).map(&:name)
+      next t.field("named_#{int(1..999)}", "String", body: "#{found}&.#{pick(names)}") if chance(0.4) && names.any?
+
+      t.field("found_#{int(1..999)}", one.target.type.ruby, body: found, target: one.target.type)
+    end
+  end
+
   feature "list with a limit as argument", 2 do
     field do |t, m|
       relation(m) do |text, target|

@@ -1,0 +1,229 @@
+# frozen_string_literal: true
+
+require_relative "../support/plans"
+
+# Resolver methods that ask a model by what their record says: `::User.find_by(id: object.author_id)`. What they ask of one record
+# is asked for all.
+class QueriedModelsTest < PlanTest
+  class Person < ActiveRecord::Base
+    self.table_name = "users"
+    def shown = "#{name}!"
+    def self.find_by(*) = super
+  end
+
+  class Chapter < ActiveRecord::Base
+    self.table_name = "comments"
+    belongs_to :post, class_name: "QueriedModelsTest::Book", optional: true
+    belongs_to :commenter, class_name: "User", optional: true
+    enum :score, { low: 0, mid: 5, high: 9 }, scopes: false, instance_methods: false
+    alias_attribute :book_id, :post_id
+    scope :written, -> { where.not(commenter_id: nil) }
+    scope :of, ->(id) { where(post_id: id) }
+    default_scope { where("comments.id > 2") }
+  end
+
+  class Own < ActiveRecord::Base
+    self.table_name = "comments"
+    def self.where(*) = super.order(:id)
+    normalizes :body, with: ->(text) { text.strip }
+  end
+
+  class Book < ActiveRecord::Base
+    self.table_name = "posts"
+    belongs_to :author, class_name: "User", optional: true
+    alias_attribute :writer_id, :author_id
+    attribute :author_name, :string
+    def its_id = id
+    def editor_id = super || 1
+  end
+
+  BOOLEAN = GraphQL::Types::Boolean
+  # {name => [type, resolver method]}: asked for all posts at once
+  VALUES = {
+    count: [Integer, -> { def it = ::Comment.where(post_id: object.id).count }],
+    count_of_some: [Integer, -> { def it = ::Comment.where(post_id: object.id).where("score > 3").count }],
+    count_of_more_conditions: [Integer, -> { def it = ::Comment.where(post_id: object.id, score: 2..7).count }],
+    count_behind_others: [Integer, -> { def it = ::Comment.where(score: 2..7).where(post_id: object.id).count }],
+    count_with_a_hash: [Integer, -> { def it = ::Comment.where({ "post_id" => object.id }).count }],
+    count_with_the_table: [Integer, -> { def it = ::Comment.where("comments.post_id": object.id).count }],
+    count_by_an_alias: [Integer, -> { def it = Chapter.where(book_id: object.id).count }],
+    count_of_an_alias: [Integer, -> { def it = ::User.where(id: object.writer_id).count }],
+    count_of_the_record: [Integer, -> { def it = Chapter.where(post: object).count }],
+    count_of_a_joined_table: [Integer, -> { def it = ::Comment.joins(:post).where(posts: { id: object.id }).count }],
+    count_of_a_joined_association: [Integer, -> { def it = ::Comment.joins(:post).where(post: { id: object.id }).count }],
+    count_of_a_table_further_on: [Integer, -> { def it = ::Tagging.joins(post: :author).where(users: { id: object.id }).count }],
+    count_of_two: [Integer, -> { def it = ::Comment.where(post_id: object.id, commenter_id: object.id).count }],
+    count_of_a_scope: [Integer, -> { def it = Chapter.written.where(post_id: object.id).count }],
+    count_of_a_default_scope: [Integer, -> { def it = Chapter.where(post_id: object.id).count }],
+    count_of_distinct: [Integer, -> { def it = ::Comment.where(post_id: object.id).distinct.count(:commenter_id) }],
+    exists: [BOOLEAN, -> { def it = ::Comment.exists?(post_id: object.id) }],
+    exists_of_some: [BOOLEAN, -> { def it = ::Comment.exists?(post_id: object.id, score: 7) }],
+    exists_behind: [BOOLEAN, -> { def it = ::Comment.where(post_id: object.id, score: 7).exists? }],
+    any: [BOOLEAN, -> { def it = ::Comment.where(post_id: object.id, score: 7).any? }],
+    none: [BOOLEAN, -> { def it = ::Comment.where(post_id: object.id, score: 7).none? }],
+    not: [BOOLEAN, -> { def it = !::Comment.exists?(post_id: object.id, score: 7) }],
+    more: [BOOLEAN, -> { def it = ::Comment.where(post_id: object.id).count > 3 }],
+    sum: [Integer, -> { def it = ::Comment.where(post_id: object.id).sum(:score) }],
+    sum_of_sql: [Float, -> { def it = ::Comment.where(post_id: object.id).sum("score / 3.0") }],
+    average: [Float, -> { def it = ::Comment.where(post_id: object.id).average(:score) }],
+    average_as_text: [String, -> { def it = ::Comment.where(post_id: object.id).average(:score) }],
+    average_rounded: [Float, -> { def it = ::Comment.where(post_id: object.id).average(:score)&.round(1) }],
+    average_of_none: [Float, -> { def it = ::Comment.where(post_id: object.id).where("score > 99").average(:score)&.fdiv(2)&.round(1) }],
+    average_of_none_as_number: [Float, -> { def it = ::Comment.where(post_id: object.id).where("score > 99").average(:score).to_f }],
+    average_of_an_enum: [String, -> { def it = Chapter.where(post_id: object.id).average(:score) }],
+    maximum: [Integer, -> { def it = ::Comment.where(post_id: object.id).maximum(:score) }],
+    name: [String, -> { def it = ::User.find_by(id: object.author_id)&.name }],
+    name_of_found: [String, -> { def it = ::Post.find(object.id).title }],
+    name_of_first: [String, -> { def it = ::User.where(id: object.author_id).order(:id).first&.name }],
+    method: [String, -> { def it = QueriedModelsTest::Person.where(id: object.author_id).first&.shown }]
+  }.freeze
+
+  # … of Comment
+  RECORDS = {
+    find_by: -> { def it = ::Comment.find_by(id: object.id) },
+    find_by_nullable: -> { def it = ::Comment.find_by(id: object.author_id) },
+    find: -> { def it = ::Comment.find(object.id) },
+    first: -> { def it = ::Comment.where(post_id: object.id).order(:id).first },
+    last: -> { def it = ::Comment.where(post_id: object.id).order(:score, :id).last },
+    take: -> { def it = ::Comment.where(id: object.id).take }
+  }.freeze
+
+  # … of [Comment]
+  LISTS = {
+    order: -> { def it = ::Comment.where(post_id: object.id).order(:id) },
+    limit: -> { def it = ::Comment.where(post_id: object.id).order(score: :desc, id: :asc).limit(2) },
+    joins: -> { def it = ::Comment.joins(:commenter).where(post_id: object.id).order(:id) },
+    record: -> { def it = Chapter.where(post: object).order(:id) },
+    group: -> { def it = ::Comment.where(post_id: object.id).joins(:commenter).group("comments.id").order(Arel.sql("COUNT(*) DESC, comments.id")) }
+  }.freeze
+
+  # … and these as ever.
+  LEFT = {
+    no_key: [Integer, -> { def it = ::Comment.where(score: 3).count }],
+    own_where: [Integer, -> { def it = Own.where(post_id: object.id).count }],
+    own_find_by: [String, -> { def it = Person.find_by(id: object.author_id)&.name }],
+    computed_key: [Integer, -> { def it = ::Comment.where(post_id: object.id + 1).count }],
+    methods_key: [Integer, -> { def it = ::Comment.where(post_id: object.its_id).count }],
+    overridden_key: [Integer, -> { def it = ::Comment.where(post_id: object.editor_id).count }],
+    key_of_another: [Integer, -> { def it = ::Comment.where(post_id: object.author.id).count rescue 0 }],
+    record_of_another_model: [Integer, -> { def it = ::Comment.where(post: object).count }],
+    key_without_a_column: [Integer, -> { def it = ::User.where(name: object.author_name).count }],
+    key_of_another_type: [Integer, -> { def it = ::Comment.where(post_id: object.title).count }],
+    normalized: [Integer, -> { def it = Own.unscoped.where(body: object.title).count }],
+    several_keys: [Integer, -> { def it = ::Comment.where(post_id: [object.id, 3]).count }],
+    inequality: [Integer, -> { def it = ::Comment.where.not(post_id: object.id).count }],
+    sql: [Integer, -> { def it = ::Comment.where("post_id = ?", object.id).count }],
+    argument_of_a_scope: [Integer, -> { def it = Chapter.of(object.id).count }],
+    unscoped: [Integer, -> { def it = ::Comment.where(post_id: object.id).rewhere(post_id: 3).count }],
+    through_merge: [Integer, -> { def it = ::Post.joins(:comments).merge(::Comment.where(post_id: object.id)).count }],
+    enum_column: [Integer, -> { def it = Chapter.where(score: object.likes).count }],
+    grouped: [String, -> { def it = ::Comment.where(post_id: object.id).group(:score).order(:score).count }],
+    block: [Integer, -> { def it = ::Comment.where(post_id: object.id).count { |one| one == context } }],
+    branch: [Integer, -> { def it = object.author_id ? ::Comment.where(post_id: object.id).count : 0 }],
+    volatile: [Integer, -> { def it = ::Comment.where(post_id: object.id).where("random() >= 0").count }],
+    bad_sql: [Integer, -> { def it = ::Comment.where(post_id: object.id).where("nothing = 3").count }],
+    in_a_table_that_is_not: [Integer, -> { def it = ::Comment.where(posts: { id: object.id }).count }],
+    writes: [Integer, -> { def it = ::Comment.where(post_id: object.id).where("score < 0").delete_all }]
+  }.freeze
+
+  # … and these where there are all.
+  SOME = {
+    nothing_for_a_key: [Integer, -> { def it = ::Post.where(author_id: object.author_id).count }], # IS NULL
+    found_nowhere: [String, -> { def it = ::User.find(object.id).name }],
+    find_nobody: [type("QueriedUser") { field :name, String }, -> { def it = ::User.find(object.author_id) }],
+    name_of_nobody: [String, -> { def it = ::User.find_by(id: object.author_id).name }]
+  }.freeze
+
+  QUERIES = ["{ books { id it } }", "{ book { it } }", "{ authors { books { it } } }", "{ loud { loud it t: it } }"].freeze
+
+  class Writer < ActiveRecord::Base
+    self.table_name = "users"
+    has_many :books, -> { order(:id) }, foreign_key: :author_id, class_name: "QueriedModelsTest::Book"
+  end
+
+  CommentType = type("QueriedComment") { field :id, Integer; field :score, Integer }
+
+  def self.schemas_of(test, returned, body)
+    book = test.type("Book") { field :it, returned; class_exec(&body); field :id, GraphQL::Types::ID }
+    loud = test.type("LoudBook", book) { field :loud, String; def loud = object.title.dup.upcase }
+    author = test.type("Author") { field :books, [book] }
+    books = -> { Book.order(:id) }
+    test.schemas({ books: [[book], books], book: [book, -> { Book.find(3) }], loud: [[loud], books], authors: [[author], -> { Writer.order(:id) }] })
+  end
+
+  def assert_all_at_once(returned, body, query = "{ it { id } }")
+    schemas = self.class.schemas_of(self, returned, body)
+    QUERIES.each do |text|
+      text = text.gsub("it", query[/it.*\}(?= \}\z)/] || "it") unless query == "it"
+      assert_plan(text, schemas, made: [Book], errors: :any)
+    end
+    sent = WireCounter.events("sql.active_record") { schemas.last.execute(query == "it" ? QUERIES.first : QUERIES.first.sub("it", "it { id }")) }
+    assert_equal 2, sent.size, sent.map { |it| it[:sql] }.join("\n")
+  end
+
+  VALUES.each do |name, (returned, body)|
+    define_method(:"test_#{name}") { assert_all_at_once(returned, body, "it") }
+  end
+
+  RECORDS.each do |name, body|
+    define_method(:"test_record_#{name}") { assert_all_at_once(CommentType, body) }
+  end
+
+  LISTS.each do |name, body|
+    define_method(:"test_list_#{name}") { assert_all_at_once([CommentType], body) }
+  end
+
+  # … in which case ActiveRecord's class methods mean other records.
+  def test_in_a_scope
+    schemas = self.class.schemas_of(self, Integer, -> { def it = ::Comment.where(post_id: object.id).count })
+    QUERIES.each do |query|
+      assert_plan(query, schemas, made: [Book])
+      assert_plan(query, schemas, aside: Book, around: ->(run) { ::Comment.where(score: 3..).scoping { run.call } })
+      assert_plan(query, schemas, made: [Book])
+      assert_plan(query, schemas, aside: Book, around: ->(run) { ::Comment.where(score: 3..).scoping(all_queries: true) { run.call } })
+    end
+  end
+
+  def test_arguments_and_the_context
+    book = type("Book") do
+      field :those, Integer do
+        argument :least, Integer
+      end
+      def those(least:) = ::Comment.where(post_id: object.id, score: least).count
+      field :mine, GraphQL::Types::Boolean
+      def mine = ::Comment.exists?(post_id: object.id, commenter_id: context[:me])
+    end
+    schemas = schemas({ books: [[book], -> { Book.order(:id) }] })
+    [1, 2, nil, "3"].each do |me|
+      answer = assert_plan("{ books { a: those(least: 3) b: those(least: 5) mine } }", schemas, context: { me: me })
+      assert(answer["data"]["books"].any? { |it| it["mine"] }) if me == 1
+    end
+  end
+
+  def test_a_method_that_comes_later
+    assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+      schemas = QueriedModelsTest.schemas_of(self, Integer, -> { def it = ::Comment.where(post_id: object.id).count })
+      assert_plan("{ books { it } }", schemas, made: [QueriedModelsTest::Book])
+      ::Comment.define_singleton_method(:where) { |*all, **options| super(*all, **options).where(score: 3) }
+      assert_plan("{ books { id it } }", schemas, aside: QueriedModelsTest::Book)
+      assert_same_twice("{ books { it } }", schemas)
+    RUBY
+  end
+
+  SOME.each do |name, (returned, body)|
+    define_method(:"test_some_#{name}") do
+      schemas = self.class.schemas_of(self, returned, body)
+      queries = QUERIES.map { |query| returned.is_a?(Class) && returned < GraphQL::Schema::Object ? query.gsub("it", "it { name }") : query }
+      queries.each { |query| assert_same_twice(query, schemas) }
+      assert_plan(queries[1], schemas, made: [Book])
+      assert_plan(queries[0], schemas, aside: Book, errors: :any)
+    end
+  end
+
+  LEFT.each do |name, (returned, body)|
+    define_method(:"test_left_#{name}") do
+      schemas = self.class.schemas_of(self, returned, body)
+      QUERIES.each { |query| assert_plan(query, schemas, aside: Book, errors: :any) }
+    end
+  end
+end
