@@ -34,6 +34,14 @@ class QueriedModelsTest < PlanTest
     alias_attribute :writer_id, :author_id
     attribute :author_name, :string
     def its_id = id
+    def comment_count = ::Comment.where(post_id: id).count
+    def chapter_count = Chapter.where(post: self).count
+    def writer_name = ::User.find_by(id: author_id)&.name
+    def writer_of_it = ::User.find_by(id: author_id)
+    def latest_comment = ::Comment.where(post_id: id).order(:id).last
+    def comments_of(least) = ::Comment.where(post_id: id, score: least).count
+    def by_a_method = ::Comment.where(post_id: its_id).count
+    def by_another = ::Comment.where(post_id: comments_of(3)).count
     def editor_id = super || 1
   end
 
@@ -72,6 +80,9 @@ class QueriedModelsTest < PlanTest
     average_of_none_as_number: [Float, -> { def it = ::Comment.where(post_id: object.id).where("score > 99").average(:score).to_f }],
     average_of_an_enum: [String, -> { def it = Chapter.where(post_id: object.id).average(:score) }],
     maximum: [Integer, -> { def it = ::Comment.where(post_id: object.id).maximum(:score) }],
+    of_the_model: [Integer, -> { def it = object.comment_count }],
+    of_the_model_itself: [Integer, -> { def it = object.chapter_count }],
+    name_of_the_model: [String, -> { def it = object.writer_name }],
     name: [String, -> { def it = ::User.find_by(id: object.author_id)&.name }],
     name_of_found: [String, -> { def it = ::Post.find(object.id).title }],
     name_of_first: [String, -> { def it = ::User.where(id: object.author_id).order(:id).first&.name }],
@@ -85,6 +96,7 @@ class QueriedModelsTest < PlanTest
     find: -> { def it = ::Comment.find(object.id) },
     first: -> { def it = ::Comment.where(post_id: object.id).order(:id).first },
     last: -> { def it = ::Comment.where(post_id: object.id).order(:score, :id).last },
+    of_the_model: -> { def it = object.latest_comment },
     take: -> { def it = ::Comment.where(id: object.id).take }
   }.freeze
 
@@ -100,6 +112,8 @@ class QueriedModelsTest < PlanTest
   # … and these as ever.
   LEFT = {
     no_key: [Integer, -> { def it = ::Comment.where(score: 3).count }],
+    by_a_method_of_the_model: [Integer, -> { def it = object.by_a_method }],
+    by_another_method_of_the_model: [Integer, -> { def it = object.by_another }],
     own_where: [Integer, -> { def it = Own.where(post_id: object.id).count }],
     own_find_by: [String, -> { def it = Person.find_by(id: object.author_id)&.name }],
     computed_key: [Integer, -> { def it = ::Comment.where(post_id: object.id + 1).count }],
@@ -208,6 +222,20 @@ class QueriedModelsTest < PlanTest
       assert_plan("{ books { id it } }", schemas, aside: QueriedModelsTest::Book)
       assert_same_twice("{ books { it } }", schemas)
     RUBY
+  end
+
+  # Fields without a resolver method.
+  def test_fields_of_the_model
+    user = type("QueriedWriter") { field :name, String }
+    book = type("Book") do
+      field :comment_count, Integer
+      field :chapters, Integer, method: :chapter_count
+      field :writer_name, String
+      field :writer_of_it, user
+      field :latest_comment, CommentType
+    end
+    schemas = schemas({ books: [[book], -> { Book.order(:id) }] })
+    assert_plan("{ books { commentCount chapters writerName writerOfIt { name } latestComment { id } } }", schemas)
   end
 
   SOME.each do |name, (returned, body)|

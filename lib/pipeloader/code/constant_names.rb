@@ -70,11 +70,13 @@ module Pipeloader
       # @return [Array<Array, Symbol>] the same, with [:model, Class] in place of a model's constant, where one is merged, or
       #   asked by what the record says
       def models(steps)
-        return steps if steps.none? { |name, *rest| name == :of_owner || rest.grep(Hash).any? { |call| call[:mid] == :merge } }
+        called = steps.flat_map { |step| Array(step).grep(Hash) }.map { |call| call[:mid] }
+        return steps if !called.include?(:merge) && steps.none? { |name, _| name == :of_owner }
 
+        asked = called - Class.instance_methods
         steps.map do |step|
           path, = Bytecode.constants([step])
-          value = path && everywhere(path)
+          value = path && only(path) { |it| !(Module === it) || asked.any? { |name| it.respond_to?(name) } }
           Class === value && value < ActiveRecord::Base ? [:model, value] : step
         end
       end

@@ -27,7 +27,7 @@ module Pipeloader
       # @param type [Class] as ContextValue.fold's
       # @return [Chain, nil] as #chain; one without calls where `object` is returned
       def of_code(steps, instructions, type)
-        steps = ContextValue.fold(ConstantNames.models(of_owner(ConstantNames.sql(steps))), type)
+        steps = ContextValue.fold(ConstantNames.models(OwnersValues.of_object(ConstantNames.sql(steps))), type)
         contexts = ContextValue.all(steps).to_h { |value| [value, Bytecode::REQUIRED] }
         calls = asked(steps, instructions) unless counted?
         Chain.new(calls, { **instructions.keywords, **contexts }) if calls
@@ -40,9 +40,13 @@ module Pipeloader
         return if !Provenance.heirs_have?(model, name) || counted?
 
         instructions = Bytecode.of(model.instance_method(name), []) or return
-        case ConstantNames.models(LocalVariables.written_out(instructions))
+        steps = OwnersValues.of_self(ConstantNames.sql(LocalVariables.written_out(instructions)))
+        case ConstantNames.models(steps)
         in [[:putself], [:opt_send_without_block, { mid: reader, orig_argc: 0 } => call], *steps, [:leave]]
           calls = calls_of(steps, [Chain::Call.new(reader, [], {})], nil) if Bytecode.on_self?(call)
+          Chain.new(calls, {}) if calls
+        in [[:model, queried], *steps, [:leave]]
+          calls = of_queried(queried, steps, instructions)
           Chain.new(calls, {}) if calls
         else nil
         end
@@ -134,27 +138,6 @@ module Pipeloader
       def of_queried(model, steps, instructions)
         calls = calls_of(steps, [Chain::Call.new(model, [], {})], instructions)
         calls if calls && Chain::OfOwner.all(calls.map(&:to_a)).any?
-      end
-
-      # What is asked of the record where a model is asked first: in its conditions.
-      def of_owner(steps)
-        return steps if Bytecode.constants(steps.first(1)).empty?
-
-        Bytecode.fold(steps) do |from|
-          case from
-          in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
-            reader = reader(behind.first)
-            [[:of_owner, reader], reader ? behind.drop(1) : behind]
-          else nil
-          end
-        end
-      end
-
-      def reader(step)
-        case step
-        in [_, { mid:, orig_argc: 0 } => call] if Bytecode.on_object?(call) && !call.key?(:kw_arg) then mid
-        else nil
-        end
       end
 
       # @param calls [Array<Chain::Call>] that come before

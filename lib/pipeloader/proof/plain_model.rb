@@ -136,7 +136,10 @@ module Pipeloader
     #   association that leads to one
     def leads(name)
       return if reader(name).columns?
-      return :several if collection?(expanded(Chain.of(name)).reader)
+
+      chain = expanded(Chain.of(name))
+      return if chain.queried
+      return :several if collection?(chain.reader)
 
       :one if reader(name).association? && reflection(name)
     end
