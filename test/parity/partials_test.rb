@@ -16,8 +16,9 @@ class PartialsTest < PlanTest
   POST = type("PartialPost") do
     field :id, Integer
     field :title, String
-    field :likes, Integer
+    field :lang, String
     field :comments, [COMMENT], null: false
+    def lang = "#{object.author&.name} #{I18n.locale}"
   end
 
   class Query < Schemas::Base
@@ -30,6 +31,7 @@ class PartialsTest < PlanTest
 
   def setup
     super
+    I18n.available_locales = %i[en de fr]
     skip "this graphql has no partials of a node" unless partials_of_nodes?
   end
 
@@ -109,5 +111,28 @@ class PartialsTest < PlanTest
       query = GraphQL::Query.new(pair.last, text)
       assert_equal({ "Post" => 1 }, instantiated { query.run_partials(partial.call(query)).map(&:to_h) }, name)
     end
+  end
+
+  class Marked < GraphQL::Schema::Directive::Feature
+    graphql_name "marked"
+    locations FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT
+    def self.enabled?(*) = true
+  end
+
+  class German < GraphQL::Schema::Directive
+    graphql_name "german"
+    locations FIELD, FRAGMENT_SPREAD, INLINE_FRAGMENT
+    def self.resolve(*) = I18n.with_locale(:de) { yield }
+  end
+
+  # Where fields are resolved depth first.
+  def test_directives
+    schemas = make(query: Query) { directives(Marked, German) }
+    [%(posts @marked(flag: "x") { id lang }), %(posts { id @marked(flag: "x") lang }), "posts { id @german lang }", "posts { id lang @german }"].each do |text|
+      found = answers("{ #{text} }", ->(*) { [{ path: ["posts", 0], object: ::Post.find(1), context: {} }] }, schemas: schemas)
+      assert_equal %w[id lang], found.first["data"].keys
+    end
+    found = answers(TEXT, brought("{ id comments { body } ... @german { lang } }"), schemas: schemas)
+    assert_includes found.first.dig("data", "lang"), "de" unless Engine::NEXT
   end
 end
