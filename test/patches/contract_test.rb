@@ -153,6 +153,19 @@ class ContractTest < PipeloaderTest
     assert_equal "", boot('require "pipeloader"; require "active_record/connection_adapters/postgresql_adapter"')
   end
 
+  # The read that is proved to come through, is the application's in no way: whoever is told of reads may ask their pool.
+  def test_tells_nobody_of_the_read_that_it_sends
+    assert_equal "", boot(<<~RUBY)
+      require "active_record"
+      ActiveSupport::Notifications.subscribe(/.*/) { |name, *| puts name if name.include?("active_record") }
+      ActiveRecord.query_transformers << ->(sql, connection) { puts "transforms on \#{connection.role}"; sql }
+      ActiveRecord.query_transformers << ActiveRecord::QueryLogs
+      ActiveRecord::QueryLogs.tags = [:pid, { database: ->(context) { context[:connection].pool.db_config.name } }]
+      require "pipeloader"
+      require "active_record/connection_adapters/postgresql_adapter"
+    RUBY
+  end
+
   def test_boots_without_pg
     assert_equal "", boot('module Kernel; alias original_gem gem; def gem(name, *rest) = name == "pg" ? raise(LoadError, "pg") : original_gem(name, *rest); end; require "pipeloader"')
   end

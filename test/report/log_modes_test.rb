@@ -77,6 +77,32 @@ class LogModesTest < AnswerTest
     assert_operator plain.size, :>, 20
   end
 
+  # Of which no response tells: without a schema, and in a resolver of one without Pipeloader.
+  def test_what_is_read_outside_of_graphql_has_its_lines
+    posts = Post.order(:id).limit(4).to_a
+    map = -> { Pipeloader.map(posts) { |post| User.find_by(id: post.author_id)&.name }.size }
+    gather = -> { Pipeloader.gather { |gathering| posts.each { |post| gathering.async { User.find_by(id: post.author_id) } } } && 4 }
+    [map, gather].each do |read|
+      assert_equal 4, logged(:summary, &read).grep(/\AUser Load/).size
+      assert_equal ["Burst 1 (1ms)"], logged(:bursts, &read).map { |line| line[/\A\S+ \d \(1ms\)/] }
+    end
+    lines = logged(:summary) { Pipeloader.multiplex([1, 2]) { Schemas.parked.last.execute(QUERY).to_h } }
+    assert_equal [2, 18, 24], %w[Post User Comment].map { |name| lines.grep(/\A#{name} Load/).size }
+    plain, piped = Schemas.pair.map { |schema| logged(:summary) { within(schema, &map) } }
+    assert_equal 4, plain.grep(/\AUser Load/).size
+    assert_equal [1, 1], [piped.size, piped.grep(/\APipeloader: 4 reads/).size]
+  end
+
+  # Executes a field of which the block is the resolver.
+  def within(schema, &block)
+    query = Class.new(Schemas::Base) do
+      graphql_name "Query"
+      field :it, Integer
+      define_method(:it, &block)
+    end
+    assert_equal 4, Class.new(schema) { query(query) }.execute("{ it }").to_h.dig("data", "it")
+  end
+
   # Its line says what was sent.
   def test_a_read_that_fails
     lines = logged(:summary) do

@@ -29,7 +29,7 @@ module Pipeloader
       #
       # @param queries [Array<Hash, GraphQL::Query, GraphQL::Query::Partial>]
       def directs?(schema, queries)
-        queries.any? { |query| names(QueryDocument.whole(query)).any? { |name| runs?(name, schema) } }
+        queries.any? { |query| names(query).any? { |name| runs?(name, schema) } }
       end
 
       # True if directives are around fields of a +query+.
@@ -37,7 +37,7 @@ module Pipeloader
         operation = Operation.of(query)
         return false unless operation.nil? || operation.foreign_directives?
 
-        named(query.document).uniq.any? { |name| runs?(name, query.schema) }
+        named(QueryDocument.whole(query).document).uniq.any? { |name| runs?(name, query.schema) }
       end
 
       # True if a directive is around what a +node+ selects.
@@ -47,8 +47,14 @@ module Pipeloader
 
       private
 
-      # @return [Array<String>] of the directives that a +query+ names, and maybe others
+      # @return [Array<String>] of the directives that a +query+ names, or a part of one, and maybe others
       def names(query)
+        whole = QueryDocument.whole(query)
+        own = whole.equal?(query) || QueryDocument.holds?(query) ? NONE : query.ast_nodes.flat_map { |it| named(it) }
+        names_in_all(whole) | own
+      end
+
+      def names_in_all(query)
         text = query.is_a?(Hash) ? query[:query] : query.instance_variable_get(:@query_string)
         return text.include?("@") && text.valid_encoding? ? text.scan(NAMES).flatten.uniq : NONE if text.is_a?(String)
 

@@ -58,6 +58,9 @@ module Pipeloader
     # True if somebody hears of the response, and of its rows.
     def told? = !@first.nil?
 
+    # @return [GraphQL::Query, nil] the first of several; nil where nobody hears of the response
+    attr_reader :first
+
     # The response is over, or was ended by an exception.
     def close
       begun, @begun = @begun, nil

@@ -271,6 +271,7 @@ module Pipeloader
     # Yields to send reads and to wait for them.
     def waiting(&) = @counters.waiting(&)
     def told? = @counters.told?
+    def told_by = @counters.first
 
     # Yields, and closes it. That takes up to a second for each database, and none of it may be left undone.
     def closing

@@ -63,9 +63,11 @@ module Pipeloader
     # Made by ActiveSupport and ActiveRecord when they first need it, and kept: the instrumenter by which all events are sent;
     # from ActiveRecord 8.1 on, what adds up times.
     MEMOS = %i[active_support_notifications_registry active_record_instrumenter active_record_runtime].freeze
+    # Where ActiveRecord::QueryLogs has its `cached_comment`, with its number behind it.
+    COMMENT = "attr_cached_comment_"
     # True if a configuration of I18n may be one fiber's: i18n 1.15 keeps them in the storage of fibers, where there is one.
     OWNED = I18n::Config.method_defined?(:owned_by?)
-    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS, :OWNED
+    private_constant :Container, :CONTEXT, :REGISTRIES, :ATTRIBUTES, :COUNTER, :COLLECTIONS, :MEMOS, :COMMENT, :OWNED
 
     # True if the value is one list for all, however it grows.
     def self.collection?(key) = COLLECTIONS.include?(key)
@@ -76,6 +78,11 @@ module Pipeloader
 
     # {key => memo} of those that +execution+ has
     def self.memos(execution) = execution.slice(*MEMOS)
+
+    # True if ActiveRecord makes it from the rest whenever it isn't there: the comment of query log tags, where those are cached.
+    def self.derived?(key)
+      String === key && key.start_with?(COMMENT) && key == "#{COMMENT}#{ActiveRecord::QueryLogs.object_id}"
+    end
 
     # True if it's neither compared nor put back.
     def self.left_alone?(key, value) = counter?(key, value) || memo?(key)
@@ -250,7 +257,7 @@ module Pipeloader
     end
 
     # True if it is as if the key weren't there.
-    def nothing?(key, value) = Snapshot.collection?(key) ? value.nil? : blank?(value)
+    def nothing?(key, value) = Snapshot.collection?(key) ? value.nil? : Snapshot.derived?(key) || blank?(value)
 
     # As if it weren't there.
     def blank?(value)

@@ -56,6 +56,20 @@ module Pipeloader
         def clear = nil
       end
 
+      # Stands for the rest of an adapter that is connected to nothing. It has no pool, that subscribers and query transformers
+      # might ask for: nobody is told of what it reads.
+      module Unconnected
+        def connect!(*) = self
+        def verify!(*) = self
+
+        private
+
+        def log(*, **) = yield({})
+        def transform_query(sql) = sql # ActiveRecord 7.2
+        def preprocess_query(sql) = sql # ActiveRecord 8
+        def pipeloader_transform(sql) = sql
+      end
+
       class << self
         # Called by the patch of the adapter, when that is loaded.
         #
@@ -137,12 +151,7 @@ module Pipeloader
           fail_with("a read failed on its way (#{e.class}: #{e.message})")
         end
 
-        def unconnected(adapter_class)
-          adapter_class.new({ adapter: "postgresql" }).tap do |adapter|
-            def adapter.connect!(*) = self
-            def adapter.verify!(*) = self
-          end
-        end
+        def unconnected(adapter_class) = adapter_class.new({ adapter: "postgresql" }).extend(Unconnected)
 
         def hosts = "ActiveRecord #{ActiveRecord.version}"
 

@@ -11,12 +11,12 @@ module Pipeloader
 
     class << self
       # @param query [GraphQL::Query, GraphQL::Query::Partial]
-      # @return [Operation, nil] nil where the schema doesn't use Pipeloader
+      # @return [Operation, nil] nil where the schema doesn't use Pipeloader, and of a part that is none of its query's document
       def of(query)
         schema = query.schema
         return unless schema.respond_to?(:pipeloader_footprints)
+        return of_part(query) unless query.is_a?(GraphQL::Query)
 
-        query = query.query unless query.is_a?(GraphQL::Query)
         query.instance_variable_get(:@pipeloader_operation) ||
           query.instance_variable_set(:@pipeloader_operation, find(query, schema))
       end
@@ -29,6 +29,15 @@ module Pipeloader
       end
 
       private
+
+      # A node that somebody brings along has the place of another, names types that the document doesn't, and asks variables
+      # that it doesn't have.
+      def of_part(part)
+        return part.instance_variable_get(:@pipeloader_operation) if part.instance_variable_defined?(:@pipeloader_operation)
+
+        whole = of(part.query)
+        part.instance_variable_set(:@pipeloader_operation, (whole if whole && QueryDocument.holds?(part)))
+      end
 
       # @return [Operation, nil] as .of, which a query keeps
       def find(query, schema)

@@ -7,6 +7,15 @@ module Pipeloader
       # @return [Hash, GraphQL::Query] of a GraphQL::Query::Partial, the query that it is a part of
       def whole(query) = query.is_a?(Hash) || query.is_a?(GraphQL::Query) ? query : query.query
 
+      # True if what a part of a query selects is in that query's document. By a path it is; a node may be another document's.
+      #
+      # @param part [GraphQL::Query::Partial]
+      def holds?(part)
+        return true if part.field_definition
+
+        part.ast_nodes.all? { |node| part.query.document.definitions.any? { |it| within?(node, it) } }
+      end
+
       # @param query [Hash, GraphQL::Query]
       # @return [Array<GraphQL::Language::Nodes::OperationDefinition>, nil] nil for a text that isn't GraphQL
       def operations(query)
@@ -15,6 +24,11 @@ module Pipeloader
       rescue GraphQL::ParseError
         nil
       end
+
+      private
+
+      # @param whole [GraphQL::Language::Nodes::AbstractNode]
+      def within?(node, whole) = whole.equal?(node) || whole.children.any? { |it| within?(node, it) }
     end
   end
 end

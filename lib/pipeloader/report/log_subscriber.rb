@@ -21,7 +21,16 @@ module Pipeloader
       # True if a read needs no line of its own: its burst, or its response, has one.
       #
       # @param payload [Hash] of `sql.active_record`
-      def tells_of?(payload) = @mode != :reads && payload.key?(:pipeloader) && !payload.key?(:exception)
+      def tells_of?(payload)
+        return false if @mode == :reads || !payload.key?(:pipeloader) || payload.key?(:exception)
+
+        @mode == :bursts || executed?
+      end
+
+      private
+
+      # True if the current response executes a query with Pipeloader, of which Summary tells.
+      def executed? = Response.here&.told_by&.schema.respond_to?(:pipeloader_options)
     end
 
     # One line per burst:
