@@ -33,7 +33,7 @@ module Pipeloader
 
         def dry? = false
 
-        def take
+        def take(_adapter)
           return if @taken
 
           @taken = true
@@ -41,8 +41,8 @@ module Pipeloader
         end
 
         def taken? = @taken
-        def slice = nil
-        def outdated?(_query_cache) = false
+        def slice(_adapter) = nil
+        def outdated?(_adapter, _query_cache) = false
         def failure = nil
         def statement = self
         def unprepared? = false
