@@ -276,11 +276,13 @@ module Pipeloader
       parks? && @state.at_rest? && !(wanted.one? && alone?) ? look_up.together(@state.start) : look_up.alone
     end
 
-    # Somebody is about to write: what was asked for before is read first.
+    # Somebody is about to write: what was asked for before is read first, over whichever connections. They may lead to the same
+    # data, as those of several roles do.
     def catch_up
       await_turn_to_act
       outdate
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
+      @parking.send_gathered
     end
 
     # Somebody may have written: what has been read ahead is what was there before.

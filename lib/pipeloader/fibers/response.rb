@@ -190,6 +190,9 @@ module Pipeloader
     # True if reads wait for the next burst.
     def gathering? = !@level.nil?
 
+    # Sends the open level, and waits for it.
+    def send_gathered = @level&.send_off
+
     # The level that was open no longer gathers: what is asked for from here on, goes with the next.
     def close_level(level)
       @level = nil if @level.equal?(level)
