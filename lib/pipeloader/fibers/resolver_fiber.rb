@@ -276,11 +276,16 @@ module Pipeloader
       parks? && @state.at_rest? && !(wanted.one? && alone?) ? look_up.together(@state.start) : look_up.alone
     end
 
-    # Somebody is about to write: what was asked for before is read first, over whichever connections. They may lead to the same
-    # data, as those of several roles do.
+    # Somebody is about to write: what was asked for before is read first.
     def catch_up
       await_turn_to_act
       outdate
+      send_gathered
+    end
+
+    # Sends what was asked for until now, and waits for it, over whichever connections: they may lead to the same data, as those
+    # of several roles do.
+    def send_gathered
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
       @parking.send_gathered
     end
