@@ -39,6 +39,9 @@ module Pipeloader
     # True if the next statement of +adapter+ is the read, which ActiveRecord sends itself.
     def sent_by?(adapter) = !@telling && @lone && @read.adapter.equal?(adapter)
 
+    # True if the next statement of +adapter+ is the read, whoever sends it.
+    def of?(adapter) = untaken?(adapter) || sent_by?(adapter)
+
     # True if the untaken read was asked for before +query_cache+, +adapter+'s, was last cleared.
     #
     #: (ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, ActiveRecord::ConnectionAdapters::QueryCache::Store) -> bool

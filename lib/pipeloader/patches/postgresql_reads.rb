@@ -198,10 +198,19 @@ module Pipeloader
         slice = fiber&.delivery&.slice(self)
         return pipeloader_take(fiber.delivery.take(self), slice, allow_retry) if slice&.template
 
-        result = pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
+        result = pipeloader_looking(sql, name, fiber) do
+          pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
+        end
         # To ActiveRecord 8 a result without columns has no rows.
         slice.template = ResultTemplate.new(result) if slice && !result.columns.empty? && !write_query?(sql)
         result
+      end
+
+      # Yields to send what ActiveRecord takes for a read (`select_value("SET …")`), if no burst has brought it.
+      def pipeloader_looking(sql, name, fiber, &)
+        return yield if fiber.nil? || name == "SCHEMA" || fiber.delivery.of?(self)
+
+        pipeloader_stay_if_set(sql) ? Attempt.looking(&) : yield
       end
 
       # The event is ActiveRecord's, too.
