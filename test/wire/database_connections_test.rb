@@ -201,6 +201,25 @@ class DatabaseConnectionsTest < PipeloaderTest
     assert_equal [4, 4], bursts.reject { |it| it == 1 }
   end
 
+  # A block in which nobody leases for good ends: a sibling has done so meanwhile, and goes on with it.
+  { at_once: ->(own) { own.select_value("SELECT 1") }, later: ->(_) { Audit.count } }.each do |name, ask|
+    define_method(:"test_a_connection_that_a_sibling_has_leased_#{name}") do
+      plain, piped = Schemas.resolve(3, before: method(:release)) do |index|
+        next Post.with_connection(prevent_permanent_checkout: true) { |it| it.select_value("SELECT #{index}") } unless index == 1
+
+        own = Post.lease_connection
+        Array.new(4) do |round|
+          asked = round.zero? ? ask.call(own) && 0 : own.select_value("SELECT #{round}")
+          [asked, !own.in_use?.nil?, Thread.new { Post.with_connection(&:itself) }.value.equal?(own)]
+        end
+      end
+      assert_equal plain, piped
+      assert_equal Array.new(4) { |round| [round, true, false] }, piped[1]
+    ensure
+      release
+    end
+  end
+
   # What it takes then without a block, stays its own.
   def test_a_resolver_gives_back_the_connection_and_takes_one_for_good
     plain, piped = Schemas.resolve(4) do |index|

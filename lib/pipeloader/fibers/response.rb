@@ -260,6 +260,9 @@ module Pipeloader
       ActiveRecord::ConnectionAdapters::ConnectionPool === pool ? lease_of(pool).during_use(adapter, fiber, self, &) : yield
     end
 
+    # ActiveRecord is about to forget who has leased the connection.
+    def note_lease(pool) = @leases[pool]&.note_lease
+
     # @return [Boolean] as ConnectionLease's
     def leave_to_others(pool, *given) = @leases[pool]&.leave_to_others(*given) || false
 
