@@ -5,7 +5,8 @@ require_relative "../support/plans"
 # A resolver that changes the database session and leaves it so: fields below and behind see it, in graphql-ruby's order.
 class LeftSettingsTest < PlanTest
   # As row-level security would: what a statement says depends on the session.
-  ActiveRecord::Base.connection.execute("CREATE VIEW left_tenants AS SELECT coalesce(nullif(current_setting('app.tenant', true), ''), 'none') AS name")
+  DEFINITION = "SELECT coalesce(nullif(current_setting('app.tenant', true), ''), 'none') AS name"
+  ActiveRecord::Base.connection.execute("CREATE VIEW left_tenants AS #{DEFINITION}")
   TENANT = "SELECT name FROM left_tenants"
 
   TENANTS = type("LeftTenant") do
@@ -33,6 +34,8 @@ class LeftSettingsTest < PlanTest
     session: ->(id) { CONNECTION.call.execute("/* ours */ SET SESSION app.tenant TO '#{id}';") },
     exec_query: ->(id) { CONNECTION.call.exec_query("set app.tenant = '#{id}'") },
     set_config: ->(id) { CONNECTION.call.select_value("SELECT set_config('app.tenant', '#{id}', false)") },
+    select_all: ->(id) { CONNECTION.call.select_all("SET app.tenant = '#{id}'") },
+    select_value: ->(id) { CONNECTION.call.select_value("SET app.tenant = '#{id}'") || true },
     update: ->(id) { CONNECTION.call.update("SET app.tenant = '#{id}'") || true }
   }.freeze
 
@@ -176,6 +179,24 @@ class LeftSettingsTest < PlanTest
     ensure
       CONNECTION.call.execute("DROP SCHEMA left_here CASCADE")
     end
+  end
+
+  def test_a_session_authorization
+    role = "pipeloader_left_#{Process.pid}"
+    CONNECTION.call.execute("CREATE ROLE #{role} SUPERUSER")
+    CONNECTION.call.execute("CREATE OR REPLACE VIEW left_tenants AS SELECT session_user::text COLLATE \"default\" AS name")
+    plain, piped = pair.map do |schema|
+      answer = nil
+      warnings { answer = schema.execute(TEXTS[1], context: { set: ->(_) { CONNECTION.call.session_auth = role } }).to_h }
+      [text_of(answer), CONNECTION.call.select_value(TENANT)]
+    ensure
+      CONNECTION.call.session_auth = "DEFAULT"
+    end
+    assert_equal plain, piped
+    assert_equal role, plain.last
+  ensure
+    CONNECTION.call.execute("CREATE OR REPLACE VIEW left_tenants AS #{DEFINITION}")
+    CONNECTION.call.execute("DROP ROLE IF EXISTS #{role}")
   end
 
   WAYS.each do |name, set|

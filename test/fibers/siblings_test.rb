@@ -52,6 +52,26 @@ class SiblingsTest < PipeloaderTest
     refute_includes counts.values_at(0, 2, 4), 0
   end
 
+  def test_session_authorization
+    role = "pipeloader_sibling_#{Process.pid}"
+    Post.connection.execute("CREATE ROLE #{role}")
+    users = assert_siblings(5) do |index|
+      connection = ActiveRecord::Base.lease_connection
+      asked = "SELECT session_user || #{index} FROM generate_series(1, 1)"
+      next connection.select_value(asked) if index.even?
+
+      begin
+        connection.session_auth = role
+        connection.select_value(asked)
+      ensure
+        connection.session_auth = "DEFAULT"
+      end
+    end
+    assert_equal ["#{role}1", "#{role}3"], users.grep(/#{role}/)
+  ensure
+    Post.connection.execute("DROP ROLE IF EXISTS #{role}")
+  end
+
   {
     set: [->(it) { it.execute("SET app.tenant = '1'") }, ->(it) { it.execute("RESET app.tenant") }],
     set_by_exec_query: [->(it) { it.exec_query("/* for one */ SET app.tenant = '1'") }, ->(it) { it.exec_query("RESET app.tenant") }],
@@ -62,6 +82,11 @@ class SiblingsTest < PipeloaderTest
     set_config_by_query_value: [->(it) { it.query_value("SELECT set_config('app.tenant', '1', false)") },
                                 ->(it) { it.query_value("SELECT set_config('app.tenant', '', false)") }],
     set_by_raw_connection: [->(it) { it.raw_connection.exec("SET app.tenant = '1'") }, ->(it) { it.raw_connection.exec("RESET app.tenant") }],
+    set_by_select_all: [->(it) { it.select_all("SET app.tenant = '1'") }, ->(it) { it.select_all("RESET app.tenant") }],
+    set_by_select_value: [->(it) { it.select_value("SET app.tenant = '1'") }, ->(it) { it.select_value("RESET app.tenant") }],
+    set_in_a_transaction: [->(it) { it.transaction { it.select_value("SET app.tenant = '1'") } }, ->(it) { it.execute("RESET app.tenant") }],
+    set_config_in_a_transaction: [->(it) { it.transaction { it.select_value("SELECT set_config('app.tenant', '1', false)") } },
+                                  ->(it) { it.transaction { it.select_value("SELECT set_config('app.tenant', '', false)") } }],
     set_config: [->(it) { it.select_value("SELECT set_config('app.tenant', '1', false)") },
                  ->(it) { it.select_value("SELECT set_config('app.tenant', '', false)") }]
   }.each do |name, (set, reset)|

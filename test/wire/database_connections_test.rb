@@ -70,6 +70,26 @@ class DatabaseConnectionsTest < PipeloaderTest
     assert_equal :writing, Replicated.current_role
   end
 
+  # Both roles lead to one server: what was asked for before a write doesn't see it, whichever connection either goes over.
+  { update_all: -> { ReplicatedPost.where(id: 1).update_all("likes = likes + 1") },
+    execute: -> { Replicated.with_connection { |connection| connection.execute("UPDATE posts SET likes = likes + 1 WHERE id = 1").cmd_tuples } },
+    exec_query: -> { Replicated.with_connection { |connection| connection.exec_query("UPDATE posts SET likes = likes + 1 WHERE id = 1 RETURNING 1").length } },
+    transaction: -> { Replicated.transaction { ReplicatedPost.where(id: 1).update_all("likes = likes + 1") } },
+    another_pool: -> { ::Post.where(id: 1).update_all("likes = likes + 1") } }.each do |name, write|
+    define_method(:"test_a_write_by_#{name}_over_another_roles_connection") do
+      likes = Post.find(1).likes
+      plain, piped = Schemas.resolve(5, before: -> { Post.where(id: 1).update_all(likes: likes) }) do |index|
+        next Replicated.connected_to(role: :writing) { write.call } if index == 2
+
+        [Replicated.connected_to(role: :reading) { ReplicatedPost.where(id: 1).pick(:likes) }, Audit.where(id: 1).pick(:note)]
+      end
+      assert_equal plain, piped
+      assert_equal [likes, likes, 1, likes + 1, likes + 1], piped.map { |it| [*it].first }
+    ensure
+      Post.where(id: 1).update_all(likes: likes)
+    end
+  end
+
   # Outside Rails' executor nobody gives a connection back but ActiveRecord's own `with_connection`.
   def test_connections_go_back_to_the_pool
     query = "{ posts { title auditNotes comments { body commenter { name } } } }"
@@ -179,6 +199,25 @@ class DatabaseConnectionsTest < PipeloaderTest
       own.select_value("SELECT 'a'").tap { Post.connection_pool.checkin(own) }
     end
     assert_equal [4, 4], bursts.reject { |it| it == 1 }
+  end
+
+  # A block in which nobody leases for good ends: a sibling has done so meanwhile, and goes on with it.
+  { at_once: ->(own) { own.select_value("SELECT 1") }, later: ->(_) { Audit.count } }.each do |name, ask|
+    define_method(:"test_a_connection_that_a_sibling_has_leased_#{name}") do
+      plain, piped = Schemas.resolve(3, before: method(:release)) do |index|
+        next Post.with_connection(prevent_permanent_checkout: true) { |it| it.select_value("SELECT #{index}") } unless index == 1
+
+        own = Post.lease_connection
+        Array.new(4) do |round|
+          asked = round.zero? ? ask.call(own) && 0 : own.select_value("SELECT #{round}")
+          [asked, !own.in_use?.nil?, Thread.new { Post.with_connection(&:itself) }.value.equal?(own)]
+        end
+      end
+      assert_equal plain, piped
+      assert_equal Array.new(4) { |round| [round, true, false] }, piped[1]
+    ensure
+      release
+    end
   end
 
   # What it takes then without a block, stays its own.

@@ -111,6 +111,18 @@ class InterruptTest < WireCase
     assert_equal ["field 0", "field 1"], execute(2) { |index| Timeout.timeout(60) { select(["field #{index}"]) } }.flatten
   end
 
+  # The siblings' statements have taken longer by then; a serial run has come to the one, and not to the other.
+  def test_a_timeout_in_a_resolver_is_not_charged_for_siblings
+    3.times do |hasty|
+      outcomes = execute do |index|
+        next [Gated.with_connection { |connection| connection.select_value("SELECT 'slept' FROM pg_sleep(0.6)") }] unless index == hasty
+
+        [Timeout.timeout(0.3) { select(["first"]) }, Timeout.timeout(0.3) { select(["second"]) }].flatten
+      end
+      assert_equal Array.new(3) { |index| index == hasty ? %w[first second] : ["slept"] }, outcomes
+    end
+  end
+
   # What a write sends first is no fiber's time to go on, while it is cleared.
   def test_a_write_that_is_interrupted_while_it_sends_what_is_gathered
     outcomes = []

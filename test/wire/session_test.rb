@@ -28,6 +28,19 @@ class SessionTest < ConnectionCase
     assert_operator gone.count { |it| it.object.nil? }, :>, 90 # a stack may still show some
   end
 
+  # Under a fiber scheduler others go on while a burst waits, and other threads may have the connection: their writes are none of it.
+  { fiber: ->(write) { Fiber.new(&write).resume }, thread: ->(write) { Thread.new(&write).join }, itself: ->(write) { write.call } }.each do |whose, run|
+    define_method(:"test_a_write_while_a_burst_is_sent_by_#{whose}") do
+      attempt = Pipeloader::Attempt.new
+      Gated.with_connection do |connection|
+        write = -> { attempt.around { connection.execute("UPDATE posts SET body = body WHERE id = 1") } }
+        connection.pipeloader_session.sending { run.call(write) }
+        refute_predicate connection.pipeloader_session, :sending?
+      end
+      assert_equal whose != :itself, attempt.wrote?
+    end
+  end
+
   # -- what the server forgets -----------------------------------------------------------------------------------------
 
   # (ActiveRecord alone doesn't get over DEALLOCATE ALL: each read fails by 26000 from then on.)

@@ -4,7 +4,7 @@ module Pipeloader
   # The answered read that one fiber's ActiveRecord code is working on, and which it takes once.
   class Delivery
     # @return [Read, nil] while ActiveRecord works on it
-    attr_reader :read
+    def read = (@read unless @telling)
 
     # Runs ActiveRecord's own code for a +read+ that has been answered.
     def of(read, &) = working_on(read, read, &)
@@ -15,36 +15,52 @@ module Pipeloader
     # True if ActiveRecord sends it itself.
     def lone? = @lone
 
-    # The read that the fiber's next `with_raw_connection` hands to ActiveRecord.
+    # Yields while subscribers hear of the read, or, unless +telling+, to go on with it: what they send is none of its.
+    def telling(telling)
+      outer, @telling = @telling, telling
+      yield
+    ensure
+      @telling = outer
+    end
+
+    # The read that the next statement of +adapter+ is, which is handed to ActiveRecord.
     #
-    #: () -> Read?
-    def take
+    #: (ActiveRecord::ConnectionAdapters::PostgreSQLAdapter) -> Read?
+    def take(adapter)
+      return unless untaken?(adapter)
+
       read, @untaken = @untaken, nil
       read
     end
 
     # True if there is one.
-    def untaken? = !@untaken.nil?
+    def untaken?(adapter) = !@telling && !@untaken.nil? && @untaken.adapter.equal?(adapter)
 
-    # True if the untaken read was asked for before +query_cache+ was last cleared.
+    # True if the next statement of +adapter+ is the read, which ActiveRecord sends itself.
+    def sent_by?(adapter) = !@telling && @lone && @read.adapter.equal?(adapter)
+
+    # True if the next statement of +adapter+ is the read, whoever sends it.
+    def of?(adapter) = untaken?(adapter) || sent_by?(adapter)
+
+    # True if the untaken read was asked for before +query_cache+, +adapter+'s, was last cleared.
     #
-    #: (ActiveRecord::ConnectionAdapters::QueryCache::Store) -> bool
-    def outdated?(query_cache) = !@untaken.nil? && @untaken.cached_as_of != query_cache.pipeloader_clears
+    #: (ActiveRecord::ConnectionAdapters::PostgreSQLAdapter, ActiveRecord::ConnectionAdapters::QueryCache::Store) -> bool
+    def outdated?(adapter, query_cache) = untaken?(adapter) && @untaken.cached_as_of != query_cache.pipeloader_clears
 
     # The untaken read's rows, if they came as a part of another statement's.
     #
-    #: () -> Slice?
-    def slice = @untaken&.statement&.slice
+    #: (ActiveRecord::ConnectionAdapters::PostgreSQLAdapter) -> Slice?
+    def slice(adapter) = (@untaken.statement&.slice if untaken?(adapter))
 
     private
 
     # A subscriber of ActiveRecord's events may read meanwhile.
     def working_on(read, untaken)
-      outer_read, outer_untaken, outer_lone = @read, @untaken, @lone
-      @read, @untaken, @lone = read, untaken, untaken.nil?
+      outer_read, outer_untaken, outer_lone, outer_telling = @read, @untaken, @lone, @telling
+      @read, @untaken, @lone, @telling = read, untaken, untaken.nil?, false
       yield
     ensure
-      @read, @untaken, @lone = outer_read, outer_untaken, outer_lone
+      @read, @untaken, @lone, @telling = outer_read, outer_untaken, outer_lone, outer_telling
     end
   end
 end

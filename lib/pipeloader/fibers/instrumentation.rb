@@ -85,11 +85,16 @@ module Pipeloader
     end
 
     def instrument(name, payload = {}, &block)
-      read = ResolverFiber.current&.delivery&.read
+      delivery = ResolverFiber.current&.delivery
+      read = delivery&.read
       return @instrumenter.instrument(name, payload, &block) unless read
 
       payload[:pipeloader] = { burst: read.position, wait: read.wait }
-      RuntimeFigures.counted(payload) { @instrumenter.instrument(name, payload, &block) }
+      RuntimeFigures.counted(payload) do
+        delivery.telling(true) do
+          @instrumenter.instrument(name, payload) { |told| delivery.telling(false) { yield told } }
+        end
+      end
     end
 
     private

@@ -55,6 +55,9 @@ module Pipeloader
       Waiting.by(->(wait) { hand_out(OutwardWait.new(wait)) }, &block)
     end
 
+    # Sends what is gathered, and waits for it.
+    def send_gathered = without { @response.send_gathered }
+
     # Until the job ends, all reads go at once.
     def forbid = @forbidden += 1
 

@@ -280,7 +280,14 @@ module Pipeloader
     def catch_up
       await_turn_to_act
       outdate
+      send_gathered
+    end
+
+    # Sends what was asked for until now, and waits for it, over whichever connections: they may lead to the same data, as those
+    # of several roles do.
+    def send_gathered
       away { @state.between_fibers { @run.catch_up(self) } } if @run&.behind?
+      @parking.send_gathered
     end
 
     # Somebody may have written: what has been read ahead is what was there before.

@@ -190,6 +190,9 @@ module Pipeloader
     # True if reads wait for the next burst.
     def gathering? = !@level.nil?
 
+    # Sends the open level, and waits for it.
+    def send_gathered = @level&.send_off
+
     # The level that was open no longer gathers: what is asked for from here on, goes with the next.
     def close_level(level)
       @level = nil if @level.equal?(level)
@@ -256,6 +259,9 @@ module Pipeloader
       pool = adapter.pool
       ActiveRecord::ConnectionAdapters::ConnectionPool === pool ? lease_of(pool).during_use(adapter, fiber, self, &) : yield
     end
+
+    # ActiveRecord is about to forget who has leased the connection.
+    def note_lease(pool) = @leases[pool]&.note_lease
 
     # @return [Boolean] as ConnectionLease's
     def leave_to_others(pool, *given) = @leases[pool]&.leave_to_others(*given) || false

@@ -21,7 +21,7 @@ module Pipeloader
         end
 
         fiber.response.holding(self, fiber) do
-          pipeloader_host_with_connection(prevent_permanent_checkout: prevent_permanent_checkout, &block)
+          prevent_permanent_checkout ? pipeloader_without_lease(fiber.response, &block) : pipeloader_host_with_connection(&block)
         end
       end
 
@@ -56,6 +56,18 @@ module Pipeloader
 
       # Called for each pool of a response.
       def pipeloader_refuse_unsupported = UnsupportedAdapter.refuse(db_config.adapter_class)
+
+      private
+
+      # For such a block ActiveRecord forgets that the connection was leased for good: before by a sibling, or in the middle.
+      def pipeloader_without_lease(response)
+        response.note_lease(self)
+        pipeloader_host_with_connection(prevent_permanent_checkout: true) do |connection|
+          yield connection
+        ensure
+          response.note_lease(self)
+        end
+      end
     end
   end
 end

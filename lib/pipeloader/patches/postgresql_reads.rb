@@ -79,8 +79,8 @@ module Pipeloader
         preparable, allow_retry = template.preparable, template.allow_retry
         read = pipeloader_read(template.sql, template.name, binds, params, preparable, allow_retry, false)
         LoneRead.answer(read, fiber) do
-          slice = fiber.delivery.slice unless query_cache_enabled
-          next pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.template
+          slice = fiber.delivery.slice(self) unless query_cache_enabled
+          next pipeloader_take(fiber.delivery.take(self), slice, allow_retry) if slice&.template
 
           pipeloader_host_select_all(template.sql, template.name, binds, preparable: preparable, allow_retry: allow_retry)
         end
@@ -115,13 +115,14 @@ module Pipeloader
       def with_raw_connection(allow_retry: false, materialize_transactions: true, &block)
         fiber = Thread.current[ResolverFiber::KEY]
         fiber&.response&.meet(self)
-        if (read = fiber&.delivery&.take)
+        delivery = fiber&.delivery if materialize_transactions # else ActiveRecord quotes, and is yet to come to the statement
+        if (read = delivery&.take(self))
           failure = read.failure
           raise failure if failure
 
           pipeloader_replay(Replay.new(read, fiber.response.surrounds?), allow_retry, materialize_transactions, &block)
         else
-          lone = LoneRead::Connection.new if fiber&.delivery&.lone?
+          lone = LoneRead::Connection.new if delivery&.sent_by?(self)
           return pipeloader_replay(lone, allow_retry, materialize_transactions, &block) if lone
 
           # Without a transaction go quoting, schema reads and BEGIN itself (see #transaction): no write to be seen.
@@ -194,13 +195,22 @@ module Pipeloader
       # of the others there is nothing left to do, but to say so.
       def select(sql, name = nil, binds = [], prepare: false, async: false, allow_retry: false)
         fiber = Thread.current[ResolverFiber::KEY]
-        slice = fiber&.delivery&.slice
-        return pipeloader_take(fiber.delivery.take, slice, allow_retry) if slice&.template
+        slice = fiber&.delivery&.slice(self)
+        return pipeloader_take(fiber.delivery.take(self), slice, allow_retry) if slice&.template
 
-        result = pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
+        result = pipeloader_looking(sql, name, fiber) do
+          pipeloader_host_select(sql, name, binds, prepare: prepare, async: async, allow_retry: allow_retry)
+        end
         # To ActiveRecord 8 a result without columns has no rows.
         slice.template = ResultTemplate.new(result) if slice && !result.columns.empty? && !write_query?(sql)
         result
+      end
+
+      # Yields to send what ActiveRecord takes for a read (`select_value("SET …")`), if no burst has brought it.
+      def pipeloader_looking(sql, name, fiber, &)
+        return yield if fiber.nil? || name == "SCHEMA" || fiber.delivery.of?(self)
+
+        pipeloader_stay_if_set(sql) ? Attempt.looking(&) : yield
       end
 
       # The event is ActiveRecord's, too.
@@ -236,7 +246,7 @@ module Pipeloader
       # A result from before a write must not be found by those who ask after it: the write has cleared the cache by the time at
       # which its fiber goes on.
       def cache_sql(sql, name, binds)
-        return yield if Thread.current[ResolverFiber::KEY]&.delivery&.outdated?(query_cache)
+        return yield if Thread.current[ResolverFiber::KEY]&.delivery&.outdated?(self, query_cache)
 
         super
       end

@@ -102,9 +102,14 @@ module Pipeloader
         super
       end
 
+      # These two send their SET by a method of ActiveRecord's own.
       def schema_search_path=(path)
-        ResolverFiber.current&.act_alone&.keep("search_path", self)
-        Attempt.set
+        pipeloader_stay_to_set("search_path")
+        Attempt.looking { super }
+      end
+
+      def session_auth=(user)
+        pipeloader_stay_to_set("session_authorization")
         Attempt.looking { super }
       end
 
@@ -191,6 +196,11 @@ module Pipeloader
 
         fiber.act_alone.note(sql, self)
         LeftSettings.alone?(sql).tap { |alone| Attempt.set if alone }
+      end
+
+      def pipeloader_stay_to_set(name)
+        ResolverFiber.current&.act_alone&.keep(name, self)
+        Attempt.set
       end
 
       # @return what +sql+ says of a setting; :unknown where nobody can ask

@@ -70,7 +70,7 @@ module Pipeloader
 
       # @return [Response, nil] whose Settings the next statement doesn't bring along
       def pipeloader_unset_response
-        return if @pipeloader_controls || pipeloader_session.sending? || ResolverFiber.current&.delivery&.untaken?
+        return if @pipeloader_controls || pipeloader_session.sending? || ResolverFiber.current&.delivery&.untaken?(self)
 
         pipeloader_response
       end

@@ -87,7 +87,7 @@ module Pipeloader
 
       # @return [ReadTransaction, nil] that the next statement isn't brought into by a burst
       def pipeloader_unread_snapshot
-        pipeloader_snapshot unless pipeloader_session.sending? || ResolverFiber.current&.delivery&.untaken?
+        pipeloader_snapshot unless pipeloader_session.sending? || ResolverFiber.current&.delivery&.untaken?(self)
       end
 
       def pipeloader_begin_in_snapshot

@@ -11,7 +11,7 @@ module Pipeloader
                    query_cache open_transactions transaction begin_transaction lock_thread= log write_query?
                    configure_connection reset! reconnect! disconnect! commit_transaction rollback_transaction
                    commit_db_transaction cache_sql prepare_statement
-                   execute exec_query exec_update query raw_connection schema_search_path= expire].freeze
+                   execute exec_query exec_update query raw_connection schema_search_path= session_auth= expire].freeze
       POOL = %i[connection_lease release_connection with_connection checkout checkin active_connection? query_cache
                 num_waiting_in_queue stat discarded?].freeze
 
@@ -33,7 +33,7 @@ module Pipeloader
 
         def dry? = false
 
-        def take
+        def take(_adapter)
           return if @taken
 
           @taken = true
@@ -41,8 +41,9 @@ module Pipeloader
         end
 
         def taken? = @taken
-        def slice = nil
-        def outdated?(_query_cache) = false
+        def of?(_adapter) = true
+        def slice(_adapter) = nil
+        def outdated?(_adapter, _query_cache) = false
         def failure = nil
         def statement = self
         def unprepared? = false

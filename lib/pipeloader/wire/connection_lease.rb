@@ -27,7 +27,7 @@ module Pipeloader
         yield @lease.connection
       ensure
         inside.delete(fiber)
-        release if @taken == :new && @inside.empty? && !@kept
+        release if @taken == :new && @inside.empty? && !@kept && !@blockless
       end
     end
 
@@ -38,6 +38,9 @@ module Pipeloader
       @blockless = true
       during(fiber, response, &)
     end
+
+    # Who has leased it has it without a block, and may go on with it until the response ends.
+    def note_lease = @blockless ||= lease.sticky
 
     # A +fiber+ gives it back, whoever took it. Where others are using it, the last of these does; where one has it without a
     # block, and so may go on with it, the response does when it ends.
@@ -114,6 +117,7 @@ module Pipeloader
         next @pool.pipeloader_host_checkin(connection) if lease.connection
 
         @lease.connection = connection
+        @blockless = false # that was another one
         @taken = :new
       end
     rescue ActiveRecord::ConnectionTimeoutError

@@ -19,7 +19,8 @@ module Pipeloader
       # [WeakReference] to Bursts in the order of their levels; one that was interrupted still has reads to send, and its fibers
       # hold it.
       @gathering = []
-      @sending = @aside = false
+      @sending = {}.compare_by_identity # {Fiber => true}: under a fiber scheduler others work with it while one waits
+      @aside = false
       @response = nil
       reset
     end
@@ -77,14 +78,15 @@ module Pipeloader
     # True while the connection works for no response.
     def aside? = @aside
 
-    # True if a level's own statements are being sent.
-    def sending? = @sending
+    # True if the current fiber is sending a level's own statements.
+    def sending? = @sending.key?(Fiber.current)
 
     def sending
-      outer, @sending = @sending, true
+      outer = sending?
+      @sending[Fiber.current] = true
       yield
     ensure
-      @sending = outer
+      @sending.delete(Fiber.current) unless outer
     end
 
     # The Response that uses the connection, if any.
