@@ -39,6 +39,10 @@ module Types
     field :excerpt, String, selects: %i[body]
     field :hidden, String, selects: []
     field :loud, String
+    field :author_name, String
+    field :siblings, Integer
+    def author_name = ::Author.find_by(id: object.author_id)&.name
+    def siblings = ::Post.where(author_id: object.author_id).count
     def excerpt = object.body[0, 3]
     def hidden = object.then(&:body)
     def loud = object.title.dup.upcase
@@ -75,7 +79,8 @@ QUERIES = [
   "{ posts { hidden title } }",
   "{ posts { loud author { name } } }",
   "{ failing posts { title } }",
-  "mutation { like { id author { name } } }"
+  "{ posts { authorName siblings } }",
+  "mutation { like { id author { name } authorName } }"
 ].freeze
 
 def seen(name)

@@ -7,11 +7,12 @@ module Pipeloader
     DEFINED = Module.instance_method(:const_defined?)
     GET = Module.instance_method(:const_get)
     AUTOLOADS = Module.instance_method(:autoload?)
+    NAME = Module.instance_method(:name)
     # Of which what can't change is as good as a literal.
     LITERALS = [NilClass, TrueClass, FalseClass, Integer, Float, Rational, String, Symbol, Regexp, Range].freeze
     # Seconds for which it is known whose constants there are.
     LASTING = 5
-    private_constant :DEFINED, :GET, :AUTOLOADS, :LITERALS, :LASTING
+    private_constant :DEFINED, :GET, :AUTOLOADS, :NAME, :LITERALS, :LASTING
 
     class << self
       # In the body of `class A::B` the constants of A aren't found, and a method doesn't tell how that began: so each that there
@@ -53,6 +54,21 @@ module Pipeloader
         doing.first if doing.one?
       rescue StandardError, ScriptError # where one is loaded
         nil
+      end
+
+      # True if a +type+ is what its name stands for, as it was when it was named. Nothing is loaded for it.
+      #
+      #: (Module) -> bool
+      def still?(type)
+        names = NAME.bind_call(type)&.split("::") or return true
+        found = names.inject(Object) do |home, name|
+          return false if AUTOLOADS.bind_call(home, name) || !DEFINED.bind_call(home, name, false)
+
+          GET.bind_call(home, name, false)
+        end
+        found.equal?(type)
+      rescue NameError # no name of a constant
+        true
       end
 
       # @param steps [Array<Array, Symbol>] as Bytecode#steps, of code that is run, and so finds the constant for itself

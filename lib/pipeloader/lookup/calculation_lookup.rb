@@ -85,9 +85,13 @@ module Pipeloader
     # True if it can be told what type it has.
     def column_known?
       return true unless typed?
+      return false if @last.arguments.any? { |it| Chain::Parameter === it || located?(it) }
 
-      @last.arguments.none?(Chain::Parameter) && (@model.columns_hash.key?(column) || !NAME.match?(column))
+      @model.columns_hash.key?(column) || !NAME.match?(column)
     end
+
+    # Of SQL that is marked as such, ActiveRecord looks for no column behind the table's name.
+    def located?(given) = given.is_a?(Arel::Nodes::SqlLiteral) && given.include?(".") && NAME.match?(given)
 
     # @return [Hash{Object => Array<Array>}] by the owner's key
     def by_key(result, index)

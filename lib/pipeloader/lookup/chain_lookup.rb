@@ -157,14 +157,21 @@ module Pipeloader
       DryRun.of { @last.on(narrowed(relation)) }
     end
 
-    def fits?(relation) = simple?(relation) && @projection.narrows?(relation.except(*GROUPING))
+    def fits?(relation)
+      simple?(relation) && @projection.narrows?(relation.except(*GROUPING)) && (ungrouped?(relation) || keyed?)
+    end
+
+    def ungrouped?(relation) = relation.group_values.empty? && relation.having_clause.empty?
+
+    # True if the server knows that each row of a group by the key is one of the table's.
+    def keyed? = @model.primary_key && @model.schema_cache.primary_keys(@model.table_name) == @model.primary_key
 
     # Groups of which whole rows could be asked for have these columns, too.
     def narrowed(relation)
-      groups, having = relation.group_values, relation.having_clause
-      return @projection.narrow(relation) if groups.empty? && having.empty?
+      return @projection.narrow(relation) if ungrouped?(relation)
 
-      @projection.narrow(relation.except(*GROUPING)).group(*groups).tap { |it| it.having_clause = having }
+      narrow = @projection.narrow(relation.except(*GROUPING)).group(*relation.group_values)
+      narrow.tap { |it| it.having_clause = relation.having_clause }
     end
 
     def simple?(relation)

@@ -51,9 +51,11 @@ module Pipeloader
     # Of all that is found by this key. No association is called so.
     def name = @name ||= :"#{@klass.name} by #{@owners_key.columns.join(", ")}"
 
-    # @raise [DoesNotFit] where its class methods mean others by now: in a block of `scoping`, or as somebody has defined them
+    # @raise [DoesNotFit] where its name or its class methods mean others by now: after a reload, in a block of `scoping`, or as
+    #   somebody has defined them
     def verify
-      raise DoesNotFit if @klass.current_scope || @called.any? { |name, method| @klass.method(name) != method }
+      changed = @klass.current_scope || @called.any? { |name, method| @klass.method(name) != method }
+      raise DoesNotFit if changed || !ConstantNames.still?(@klass)
     end
 
     # @return [ActiveRecord::Relation] of which the chain's calls are asked

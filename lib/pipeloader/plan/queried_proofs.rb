@@ -8,9 +8,10 @@ module Pipeloader
     # @param chain [Chain] that begins with a model
     # @return [Part, #call, nil] as #by_chain
     def by_model(type, field, plain, model, chain)
+      return unless [model, chain.queried].all? { |it| postgresql?(it) }
+
       asked, rest = chain.parted
-      queried = QueriedModel.of(model, asked)
-      return unless queried && [model, queried.klass].all? { |it| postgresql?(it) }
+      queried = QueriedModel.of(model, asked) or return
       return (connection(type, field, queried, asked) unless asked.question? || asked.single?) if plain.paged?
       return through(type, field, plain, queried, asked, rest) if asked.single? && rest.calls.any?
       return (link(type, field, queried, asked) if rest.calls.empty?) if field.type.unwrap.kind.composite?

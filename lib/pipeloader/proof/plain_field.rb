@@ -71,7 +71,7 @@ module Pipeloader
     def reader(host = nil)
       return @field.resolver_method if hosts?(host)
 
-      asked ? asked.reader : @field.method_sym
+      asked && !asked.queried ? asked.reader : @field.method_sym
     end
 
     # The chain that its resolver method, and then `scope_items`, calls on what a reader returns, where that is all that stands in
