@@ -55,7 +55,7 @@ class LaziesTest < PipeloaderTest
     def fates(failing:) = Array.new(4) { |n| Later.new { Fates.call(object.id + n, failing.map(&:to_sym)) } }
     def sourced_count = dataloader.with(Count).load(object.id)
     def lazy_sourced = Later.new { dataloader.with(Count).load(object.id + 1) + Comment.where(post_id: object.id).count }
-    def counted = Comment.where(post_id: object.id, score: 2..).count
+    def counted = Comment.where(post_id: object.id.itself, score: 2..).count
     def lazy_count = Later.new { Comment.where(post_id: object.id).count }
   end
 

@@ -147,7 +147,7 @@ class QuestionsTest < PlanTest
       attribute :viewer_id, :integer, default: -> { raise "nobody has asked" }
     end
     its = type("Undecided") { field(:asked, Integer) }
-    its.define_method(:asked) { ::Comment.where(post_id: object.id).count + 0 }
+    its.define_method(:asked) { ::Comment.where(post_id: object.id.itself).count + 0 }
     query = type("Query") { field(:posts, [its]) }
     query.define_method(:posts) { model.order(:id) }
     plain, piped = nil

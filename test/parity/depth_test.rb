@@ -152,7 +152,7 @@ class DepthTest < PipeloaderTest
     def viewer_count = Remark.where(commenter_id: context[:viewer], story_id: ..object.id).count
     def found = Writer.find_by(id: 1 + ((object.author_id + context[:viewer]) % 6))
     def seen = Remark.where(story_id: object.id, score: context[:viewer]..).order(:id).to_a
-    def seen_lazily = Remark.where(story_id: object.id, score: context[:viewer]..).order(:id)
+    def seen_lazily = Remark.where(story_id: object.id.itself, score: context[:viewer]..).order(:id)
     def twice = Remark.where(score: ..Remark.where(story_id: object.id).minimum(:score)).count + context[:viewer]
     def sourced_count = dataloader.with(Count, Remark, :story_id).load(object.id)
     def sourced = dataloader.with(Find, Writer).load(object.author_id)

@@ -36,14 +36,14 @@ class SourceRoundsTest < PipeloaderTest
     field :wrong, String
     field :gone, Integer, null: false
 
-    def read = ::User.where(id: object.author_id).where("true").first
+    def read = ::User.where(id: object.author_id.itself).where("true").first
     def loaded = dataloader.with(Users).load(object.author_id)
     def twice = dataloader.with(Users).load(object.author_id) && dataloader.with(Users).load(1 + (object.author_id % 3))
     def self_loaded = dataloader.with(Posts).load(object.id)
     def associated = dataload_association(:author)
     def read_and_associated = ::User.where("true").first && dataload_association(:author)
     def recorded = dataload_record(::User, object.author_id)
-    def pages = ::Post.where(author_id: object.author_id).where("id < 5").order(:id)
+    def pages = ::Post.where(author_id: object.author_id.itself).where("id < 5").order(:id)
     def wrong = raise(GraphQL::ExecutionError, "wrong #{object.id}")
     def gone = ::Post.where(id: -1).first
   end
@@ -122,7 +122,7 @@ class SourceRoundsTest < PipeloaderTest
       graphql_name "User"
       field :me, self
       field :first, self
-      def me = ::User.where(id: object.id).where("true").first
+      def me = ::User.where(id: object.id.itself).where("true").first
       def first = dataloader.with(Users).load(1)
     end
     query = Class.new(Schemas::Base) do

@@ -141,7 +141,7 @@ class LoneReadTest < PipeloaderTest
   class LatePost < GraphQL::Schema::Object
     field :comments_count, Integer
     field :late_name, String
-    def comments_count = ::Comment.where(post_id: object.id).count
+    def comments_count = ::Comment.where(post_id: object.id.itself).count
     def late_name = Late.new { ::User.where(id: object.author_id).pick(:name) }
   end
 

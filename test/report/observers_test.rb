@@ -132,18 +132,19 @@ class ObserversTest < AnswerTest
 
   def test_examples_of_counters
     seen = in_process do
+      Schemas.parked.last.execute(QUERY) # as an application's process has done before
       Object.const_set(:Prometheus, Module.new { const_set(:Client, Counting) })
       eval(example("registry = ")) # rubocop:disable Security/Eval
       Object.const_set(:Rails, Module.new { def self.logger = @logger ||= Logger.new(@lines = StringIO.new).tap { |it| it.define_singleton_method(:text) { @logdev.dev.string } } })
       eval(example("ActiveSupport")) # rubocop:disable Security/Eval
       counts = Schemas.parked.last.execute("query Posts #{QUERY}").context.namespace(:pipeloader)
-      [counts.values_at(:statements, :bursts), Counting.counters.transform_values { |it| it.sums.to_a }, Rails.logger.text.scan(/burst (\d): \d+ statements, [\d.]+ ms/).flatten]
+      [counts.values_at(:statements, :bursts), Counting.counters.transform_values { |it| it.sums.to_a }, Rails.logger.text.scan(/burst (\d): \d+ statements, [\d.]+ ms/).flatten, Rails.logger.text]
     end
-    counts, counters, logged = seen
+    counts, counters, logged, = seen
     label = { operation: "Posts" }
     assert_equal [[[label, counts[0]]], [[label, counts[1]]]], counters.values_at(:pipeloader_statements_total, :pipeloader_round_trips_total)
     assert_operator counters[:pipeloader_waited_seconds_total].dig(0, 1), :>, 0
-    assert_equal %w[1 2], logged
+    assert_equal %w[1 2], logged, seen.last
   end
 
   # As its Railtie subscribes, which needs Rails.
