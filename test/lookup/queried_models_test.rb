@@ -46,6 +46,16 @@ class QueriedModelsTest < PlanTest
     def editor_id = super || 1
   end
 
+  module Shelf
+    class Remark < ActiveRecord::Base
+      self.table_name = "comments"
+    end
+  end
+
+  module Elsewhere
+    module Shelf; end
+  end
+
   BOOLEAN = GraphQL::Types::Boolean
   # {name => [type, resolver method]}: asked for all posts at once
   VALUES = {
@@ -64,6 +74,7 @@ class QueriedModelsTest < PlanTest
     count_of_two: [Integer, -> { def it = ::Comment.where(post_id: object.id, commenter_id: object.id).count }],
     count_of_a_scope: [Integer, -> { def it = Chapter.written.where(post_id: object.id).count }],
     count_of_a_default_scope: [Integer, -> { def it = Chapter.where(post_id: object.id).count }],
+    count_of_a_model_in_a_module: [Integer, -> { def it = Shelf::Remark.where(post_id: object.id).count }],
     count_of_distinct: [Integer, -> { def it = ::Comment.where(post_id: object.id).distinct.count(:commenter_id) }],
     exists: [BOOLEAN, -> { def it = ::Comment.exists?(post_id: object.id) }],
     exists_of_some: [BOOLEAN, -> { def it = ::Comment.exists?(post_id: object.id, score: 7) }],

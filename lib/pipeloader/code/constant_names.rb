@@ -47,10 +47,12 @@ module Pipeloader
       # @yieldreturn [Boolean] whether it does what the code asks of it, and doesn't raise
       # @return [Object, nil] the only one that does, wherever the code may stand that isn't in a module of the frameworks'
       def only(path, &does)
-        return everywhere(path) unless path.one?
+        return everywhere(path) if path.first == :""
 
-        homes = homes(path.first).reject { |it| Provenance.frameworks?(it, path.first) }
-        doing = homes.map { |it| GET.bind_call(it, path.first, false) }.uniq(&:__id__).select(&does)
+        first, *others = path
+        begun = homes(first).reject { |it| Provenance.frameworks?(it, first) }.map { |it| GET.bind_call(it, first, false) }
+        found = begun.map { |it| others.inject(it) { |host, name| inside(host, name) if Module === host } }
+        doing = found.compact.uniq(&:__id__).select(&does)
         doing.first if doing.one?
       rescue StandardError, ScriptError # where one is loaded
         nil
