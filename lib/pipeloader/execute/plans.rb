@@ -217,7 +217,8 @@ module Pipeloader
     #
     # @return [Selection]
     def analyze(type, selections, node, model)
-      analyzer = Analyzer.new(@operation)
+      response = ResolverFiber.current&.response
+      analyzer = response ? Analyzer.new(@operation, SharedProofs.of(response, @operation)) : Analyzer.new(@operation)
       selection = analyzer.selection(type, selections, model)
       analyzer.found.each { |it| keep(it.type, it.selections, it.node, it.selection) }
       keep(type, selections, node, selection)

@@ -66,6 +66,9 @@ module Pipeloader
     # What it has read before anybody has asked for it; nil if nothing. See the forecast room.
     attr_accessor :read_ahead
 
+    # What was proved of the code for it; nil if nothing. See SharedProofs.
+    attr_accessor :proofs
+
     # @return [Integer] bursts that were sent so far
     attr_reader :trips
 

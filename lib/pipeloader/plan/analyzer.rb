@@ -217,13 +217,7 @@ module Pipeloader
            .transform_values { Selection::Opaque.new(PICKED) }
     end
 
-    # True if its own method says so.
-    def picks?(type, field, model)
-      once_of_field(:picks, type, model, field) do
-        method = PlainField.of(type, field).method_of(model)
-        !method.nil? && Bytecode.mentions?(method, Chain::PICKING + Chain::PLACES)
-      end
-    end
+    def picks?(type, field, model) = once_of_field(:picks, type, model, field) { PlainField.of(type, field).picks?(model) }
 
     # @param field [GraphQL::Schema::Field, nil]
     def counted?(type, field, model)

@@ -124,6 +124,13 @@ module Pipeloader
       resolver_method || (model.instance_method(@field.method_sym) if model.public_method_defined?(@field.method_sym))
     end
 
+    # True if that method itself says that it takes a record by its place.
+    def picks?(model)
+      method = method_of(model) or return false
+      @picking = [method, Bytecode.mentions?(method, Chain::PICKING + Chain::PLACES)].freeze unless @picking&.first == method
+      @picking.last
+    end
+
     # True if one method without arguments is all that the Interpreter calls.
     def calls_alone?(model)
       return false unless bare?
