@@ -18,6 +18,8 @@ class SiblingsTest < PipeloaderTest
     return if connection.select_value("SELECT to_regclass('tenant.posts')::text")
 
     connection.execute("CREATE SEQUENCE tick; CREATE SCHEMA tenant; CREATE TABLE tenant.posts AS SELECT * FROM posts WHERE false")
+    %w[set_it sets_it].each { |name| connection.execute("CREATE FUNCTION #{name}(text) RETURNS void AS $$ SELECT set_config('app.tenant', $1, false) $$ LANGUAGE sql") }
+    connection.execute("CREATE PROCEDURE calls_it(text) AS $$ SELECT set_config('app.tenant', $1, false) $$ LANGUAGE sql")
   end
 
   # Each of the two runs begins with no tag that these tests have made.
@@ -85,6 +87,12 @@ class SiblingsTest < PipeloaderTest
     set_by_select_all: [->(it) { it.select_all("SET app.tenant = '1'") }, ->(it) { it.select_all("RESET app.tenant") }],
     set_by_select_value: [->(it) { it.select_value("SET app.tenant = '1'") }, ->(it) { it.select_value("RESET app.tenant") }],
     set_in_a_transaction: [->(it) { it.transaction { it.select_value("SET app.tenant = '1'") } }, ->(it) { it.execute("RESET app.tenant") }],
+    function_by_execute: [->(it) { it.execute("SELECT sets_it('1')") }, ->(it) { it.execute("SELECT sets_it('')") }],
+    procedure: [->(it) { it.execute("CALL calls_it('1')") }, ->(it) { it.execute("CALL calls_it('')") }],
+    function_by_exec_query: [->(it) { it.exec_query("SELECT sets_it('1')") }, ->(it) { it.exec_query("SELECT sets_it('')") }],
+    function_by_query_value: [->(it) { it.query_value("SELECT sets_it('1')") }, ->(it) { it.query_value("SELECT sets_it('')") }],
+    function_by_select_value: [->(it) { it.select_value("SELECT set_it('1')") }, ->(it) { it.select_value("SELECT set_it('')") }],
+    function_among_others: [->(it) { it.select_all("SELECT 1 AS one, set_it('1') AS it") }, ->(it) { it.select_all("SELECT set_it(''), 1") }],
     set_config_in_a_transaction: [->(it) { it.transaction { it.select_value("SELECT set_config('app.tenant', '1', false)") } },
                                   ->(it) { it.transaction { it.select_value("SELECT set_config('app.tenant', '', false)") } }],
     set_config: [->(it) { it.select_value("SELECT set_config('app.tenant', '1', false)") },

@@ -33,6 +33,7 @@ class QueriedModelsTest < PlanTest
     belongs_to :author, class_name: "User", optional: true
     alias_attribute :writer_id, :author_id
     attribute :author_name, :string
+    has_many :comments, foreign_key: :post_id, class_name: "Comment"
     has_and_belongs_to_many :marks, -> { order(:id) }, class_name: "Tag", join_table: "taggings", foreign_key: :post_id, association_foreign_key: :tag_id
     def its_id = id
     def comment_count = ::Comment.where(post_id: id).count
@@ -240,6 +241,16 @@ class QueriedModelsTest < PlanTest
     self.class.send(:remove_const, :Swapped)
   end
 
+  def test_a_name_that_the_outer_class_has_yet_to_load_from_above
+    outer = self.class.const_set(:Outer, Class.new(Book))
+    inner = outer.const_set(:InnerOfOuter, Class.new(Book))
+    Object.autoload(:InnerOfOuter, "no_such_file_of_pipeloaders")
+    assert Pipeloader::ConstantNames.still?(inner)
+  ensure
+    Object.send(:remove_const, :InnerOfOuter)
+    self.class.send(:remove_const, :Outer)
+  end
+
   def test_explain_schema
     schemas = self.class.schemas_of(self, CommentType, -> { def it = ::Comment.find_by(id: object.id) })
     explained = Pipeloader.explain_schema(schemas.last, models: { "Book" => Book, "QueriedComment" => ::Comment }).to_s
@@ -264,6 +275,30 @@ class QueriedModelsTest < PlanTest
       assert_plan("{ books { #{selected} } }", schemas, made: [Book])
       assert_plan("{ books { loud #{selected} } }", schemas, made: [Book, ::Tag]) unless Engine::NEXT
       assert_same_twice("{ books { loud #{selected} } }", schemas)
+    end
+  end
+
+  # What a gem's tenants add to every query, ActiveRecord calls each time that it makes SQL of one.
+  TENANTS = {
+    by_build_arel: "ActiveRecord::QueryMethods.prepend(Module.new { def build_arel(*) = super.tap { |it| klass.table_name == 'comments' && it.where(Arel.sql(\"score = \#{$tenant}\")) } })",
+    by_arel: "ActiveRecord::Relation.prepend(Module.new { def arel(*) = super.clone.tap { |it| klass.table_name == 'comments' && it.where(Arel.sql(\"score = \#{$tenant}\")) } })",
+    by_relation: "Comment.singleton_class.class_eval { private def relation = super.where(score: $tenant) }",
+    by_default_scoped: "Comment.singleton_class.class_eval { def default_scoped(...) = super.where(score: $tenant) }",
+    by_build_default_scope: "Comment.singleton_class.class_eval { private def build_default_scope(...) = (super || relation).where(score: $tenant) }"
+  }.freeze
+
+  TENANTS.each do |name, code|
+    define_method(:"test_tenants_#{name}") do
+      assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+        #{code}
+        joined = -> { def it = ::Post.joins(:comments).where(id: object.id).count }
+        [-> { def it = ::Comment.where(post_id: object.id).count }, -> { def it = object.comments.count }, *(joined if #{name.end_with?("arel")})].each do |asked|
+          schemas = QueriedModelsTest.schemas_of(self, Integer, asked)
+          answers = [3, 5, 3, 7].map { |tenant| $tenant = tenant; assert_same_twice("{ books { it } }", schemas); schemas.first.execute("{ books { it } }").to_h }
+          assert_equal answers[0], answers[2]
+        end
+        assert_operator Comment.where(post_id: 5).count, :<=, Comment.unscoped.count
+      RUBY
     end
   end
 

@@ -90,6 +90,33 @@ class DatabaseConnectionsTest < PipeloaderTest
     end
   end
 
+  def test_a_write_over_another_roles_connection_after_a_burst_that_was_too_much_for_once
+    before = Post.order(:id).pluck(:id, :likes)
+    Post.update_all(likes: 1)
+    with_little_held do
+      _, piped = Schemas.resolve(12) do |index|
+        likes = Replicated.connected_to(role: :reading) do
+          Replicated.with_connection { |connection| connection.select_rows("SELECT likes, repeat('x', 50000) FROM posts WHERE id = #{index + 1}") }.first.first
+        end
+        Replicated.connected_to(role: :writing) { ReplicatedPost.where(id: 1..12).update_all("likes = likes + 1") } if index.zero?
+        likes
+      end
+      assert_equal 1, piped.uniq.size, piped.inspect
+    end
+  ensure
+    before.each { |id, likes| Post.where(id: id).update_all(likes: likes) }
+  end
+
+  def with_little_held
+    pipeline = Pipeloader::Pipeline
+    most = pipeline.send(:remove_const, :HELD)
+    pipeline.const_set(:HELD, 100_000)
+    yield
+  ensure
+    pipeline.send(:remove_const, :HELD)
+    pipeline.const_set(:HELD, most)
+  end
+
   # Outside Rails' executor nobody gives a connection back but ActiveRecord's own `with_connection`.
   def test_connections_go_back_to_the_pool
     query = "{ posts { title auditNotes comments { body commenter { name } } } }"

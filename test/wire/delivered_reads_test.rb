@@ -65,6 +65,18 @@ class DeliveredReadsTest < WireCase
     end
   end
 
+  # … of bursts, where the read goes alone.
+  def test_a_subscriber_of_bursts_that_writes
+    connect_gated(min_messages: "error")
+    written = ->(*) { GatedPost.with_connection { |connection| connection.execute("UPDATE posts SET likes = likes WHERE id = 1") } }
+    told = WireCounter.events("sql.active_record") do
+      ActiveSupport::Notifications.subscribed(written, "burst.pipeloader") do
+        assert_equal [["post 1"], nil], resolve(true, 2) { |index| GatedPost.where(id: 1).pluck(:title) if index.zero? }
+      end
+    end
+    assert_equal({ "SELECT" => true, "UPDATE" => false }, told.to_h { |it| [it[:sql][/\w+/], it.key?(:pipeloader)] })
+  end
+
   private
 
   # While the block runs, another session has locked that row.

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "net/http"
 require_relative "wire_case"
 require_relative "unstruck"
 
@@ -121,6 +122,17 @@ class InterruptTest < WireCase
       end
       assert_equal Array.new(3) { |index| index == hasty ? %w[first second] : ["slept"] }, outcomes
     end
+  end
+
+  # A library of Ruby's reads nothing.
+  def test_a_timeout_around_a_librarys_connect_splits_no_level
+    server = TCPServer.new("127.0.0.1", 0)
+    bursts = WireCounter.events("burst.pipeloader") do
+      execute { |index| [Net::HTTP.start("127.0.0.1", server.addr[1]) { "connected" }, *select(["field #{index}"])] }
+    end
+    assert_equal [3], bursts.map { |it| it[:reads].size }
+  ensure
+    server.close
   end
 
   # What a write sends first is no fiber's time to go on, while it is cleared.

@@ -64,7 +64,7 @@ module Pipeloader
       def still?(type)
         names = NAME.bind_call(type)&.split("::") or return true
         found = names.inject(Object) do |home, name|
-          return false if AUTOLOADS.bind_call(home, name) || !DEFINED.bind_call(home, name, false)
+          return false if AUTOLOADS.bind_call(home, name, false) || !DEFINED.bind_call(home, name, false)
 
           GET.bind_call(home, name, false)
         end

@@ -193,8 +193,11 @@ module Pipeloader
     # True if reads wait for the next burst.
     def gathering? = !@level.nil?
 
-    # Sends the open level, and waits for it.
-    def send_gathered = @level&.send_off
+    # Sends the open level, and what earlier ones have held back, and waits for it.
+    def send_gathered
+      @level&.send_off
+      @leases.values.each(&:send_gathered) # which may lease another one
+    end
 
     # The level that was open no longer gathers: what is asked for from here on, goes with the next.
     def close_level(level)

@@ -18,11 +18,13 @@ module Pipeloader
 
     # Methods that bring it then.
     INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
+    # … and what makes SQL of it, each time anew: tenants are added there, too.
+    BUILDING = %i[arel build_arel].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :MERGED, :GROUPING, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :MERGED, :GROUPING, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :BUILDING, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # @param chain [Chain] whose reader is the association's
     # @param arguments [FieldArguments, nil] that it is given; nil if it has them
@@ -71,12 +73,14 @@ module Pipeloader
       types = queried? ? @reflection.relation_types : Provenance.association_types(@model)
       (!queried? || models_own?(called.first)) && @queries.all? { |call| query?(call.name) } && merged_known?(@queries) &&
         types.product(called).all? { |type, name| type.method_defined?(name) } &&
-        Provenance.active_record_alone_in?(types, called + inside) &&
+        Provenance.active_record_alone_in?(types, called + inside + BUILDING) &&
         Provenance.active_record_alone_in?([ActiveRecord::QueryMethods::WhereChain], %i[not])
     end
 
     # True if the model itself answers as its relations do.
-    def models_own?(name) = [name, :all].all? { |it| Provenance.active_record_alone?(@model.method(it)) }
+    def models_own?(name)
+      [name, *QueriedModel::METHODS].all? { |it| Provenance.active_record_alone?(@model.method(it)) }
+    end
 
     def query?(name) = queries.include?(name) || scope?(name)
     def queries = QUERIES + GROUPING

@@ -14,6 +14,8 @@ module Pipeloader
     CONDITIONS = %i[where find_by exists?].freeze
     JOINS = %i[joins left_joins left_outer_joins].freeze
     private_constant :CONDITIONS, :JOINS
+    # By which a model comes to what it asks.
+    METHODS = [*AssociationQuery::MODEL, :all, :unscoped].freeze
 
     class << self
       # @param owner [Class] of the records that are asked

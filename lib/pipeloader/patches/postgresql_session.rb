@@ -72,22 +72,22 @@ module Pipeloader
       # A resolver's settings of the session (a tenant's search_path, say) are its own until it sets them back: a fiber that went
       # on meanwhile would read with it.
       def execute(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
+        pipeloader_stay_if_set(sql, called: true) ? Attempt.looking { super } : super
       end
 
       def exec_query(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
+        pipeloader_stay_if_set(sql, called: true) ? Attempt.looking { super } : super
       end
 
       # `update("SET …")`
       def exec_update(sql, ...)
-        pipeloader_stay_if_set(sql) ? Attempt.looking { super } : super
+        pipeloader_stay_if_set(sql, called: true) ? Attempt.looking { super } : super
       end
 
       # `query_value`, `query_values`
       def query(sql, name = nil, **)
         ResolverFiber.current&.await_turn_to_act unless name == "SCHEMA"
-        pipeloader_stay_if_set(sql)
+        pipeloader_stay_if_set(sql, called: name != "SCHEMA")
         name == "SCHEMA" ? Attempt.looking { super } : super
       end
 
@@ -190,9 +190,11 @@ module Pipeloader
         fiber.act_alone if fiber&.parks? && open_transactions.zero?
       end
 
+      # @param called [Boolean] whether it isn't a read to ActiveRecord: then nobody knows what a function of the application's does
       # @return [Boolean] whether it does nothing but set what can be put back
-      def pipeloader_stay_if_set(sql)
-        return false unless (fiber = ResolverFiber.current) && SQLText.sets?(sql)
+      def pipeloader_stay_if_set(sql, called: false)
+        return false unless (fiber = ResolverFiber.current)
+        return false unless SQLText.sets?(sql) || (called && SQLText.effect_on_session(sql) == :changes)
 
         fiber.act_alone.note(sql, self)
         LeftSettings.alone?(sql).tap { |alone| Attempt.set if alone }

@@ -13,7 +13,8 @@ module Pipeloader
       def holds?(part)
         return true if part.field_definition
 
-        part.ast_nodes.all? { |node| part.query.document.definitions.any? { |it| within?(node, it) } }
+        definitions = part.query.document&.definitions # nil where the query isn't GraphQL
+        part.ast_nodes.all? { |node| definitions&.any? { |it| within?(node, it) } }
       end
 
       # @param query [Hash, GraphQL::Query]

@@ -14,8 +14,8 @@ module Pipeloader
 
     # Methods of ActiveRecord's that a read passes there, and doesn't here.
     ASSOCIATION = %i[find_target scope target_scope association_scope skip_statement_cache?].freeze
-    MODEL = %i[find_by_sql _query_by_sql cached_find_by_statement scope_for_association default_scoped relation
-               connection_pool].freeze
+    MODEL = %i[find_by_sql _query_by_sql cached_find_by_statement scope_for_association default_scoped build_default_scope
+               relation connection_pool].freeze
     RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records].freeze
     private_constant :MOST, :PROJECTIONS
 

@@ -57,7 +57,7 @@ module Pipeloader
       def send_off(read, fiber, &)
         read.alone(fiber.response.next_position)
         result = read.adapter.pipeloader_session.distance.measure do
-          fiber.openly { fiber.delivery.told(read) { fiber.response.waiting { Burst.watched? ? tell(read, &) : yield } } }
+          fiber.openly { fiber.delivery.told(read) { fiber.response.waiting { Burst.watched? ? tell(read, fiber, &) : yield } } }
         end
       rescue ActiveRecord::StatementInvalid => e
         raise unless PG::InvalidSqlStatementName === e.cause
@@ -68,13 +68,16 @@ module Pipeloader
         fiber.response.count(1, 1, 1, result ? result.length : 0)
       end
 
-      def tell(read)
+      # What its subscribers send is none of it.
+      def tell(read, fiber, &)
         payload = { connection: read.adapter, position: read.position, reads: [read], statements: 1, answers: [[read.name, 1]],
                     rows: 0, bytes_sent: Statement.new(read, name: ("" if read.prepared?)).bytesize, bytes_received: 0 }
-        ActiveSupport::Notifications.instrument(Burst::EVENT, payload) do
-          yield.tap do |result|
-            payload[:rows] = result.rows.size
-            payload[:bytes_received] = result.rows.sum { |row| row.sum { |cell| cell.to_s.bytesize } }
+        fiber.delivery.telling(true) do
+          ActiveSupport::Notifications.instrument(Burst::EVENT, payload) do
+            fiber.delivery.telling(false, &).tap do |result|
+              payload[:rows] = result.rows.size
+              payload[:bytes_received] = result.rows.sum { |row| row.sum { |cell| cell.to_s.bytesize } }
+            end
           end
         end
       end

@@ -14,6 +14,12 @@ module Pipeloader
       begin_with(pool.send(:connection_lease))
     end
 
+    # Sends what is gathered for it.
+    def send_gathered
+      connection = @lease.connection
+      connection.pipeloader_session.send_gathered if connection.respond_to?(:pipeloader_session)
+    end
+
     # Yields the connection.
     #
     # @param response [Response] says whether other fibers hold connections of other pools

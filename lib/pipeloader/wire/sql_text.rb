@@ -7,9 +7,9 @@ module Pipeloader
     PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))}mi
     QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
 
-    # Changes the session, or opens a transaction that ActiveRecord knows nothing of.
+    # Changes the session, or opens a transaction that ActiveRecord knows nothing of; so may a function that is called set_….
     SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
-    SETS_BY_FUNCTION = /\b(?:set_config|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
+    SETS_BY_FUNCTION = /\b(?:set_\w+|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
     # Lasting changes of a session that makes it answer otherwise than others of its pool: as above, but for what ends with the
     # transaction; temporary tables; and, since who knows what it does, a procedure, or a SELECT of nothing but a function.
