@@ -11,7 +11,7 @@ class QueriedModelsTest < PlanTest
     def self.find_by(*) = super
   end
 
-  class Chapter < ActiveRecord::Base
+  class QueriedChapter < ActiveRecord::Base
     self.table_name = "comments"
     belongs_to :post, class_name: "QueriedModelsTest::Book", optional: true
     belongs_to :commenter, class_name: "User", optional: true
@@ -22,7 +22,7 @@ class QueriedModelsTest < PlanTest
     default_scope { where("comments.id > 2") }
   end
 
-  class Own < ActiveRecord::Base
+  class QueriedOwn < ActiveRecord::Base
     self.table_name = "comments"
     def self.where(*) = super.order(:id)
     normalizes :body, with: ->(text) { text.strip }
@@ -37,7 +37,7 @@ class QueriedModelsTest < PlanTest
     has_and_belongs_to_many :marks, -> { order(:id) }, class_name: "Tag", join_table: "taggings", foreign_key: :post_id, association_foreign_key: :tag_id
     def its_id = id
     def comment_count = ::Comment.where(post_id: id).count
-    def chapter_count = Chapter.where(post: self).count
+    def chapter_count = QueriedChapter.where(post: self).count
     def writer_name = ::User.find_by(id: author_id)&.name
     def writer_of_it = ::User.find_by(id: author_id)
     def latest_comment = ::Comment.where(post_id: id).order(:id).last
@@ -47,14 +47,14 @@ class QueriedModelsTest < PlanTest
     def editor_id = super || 1
   end
 
-  module Shelf
+  module QueriedShelf
     class Remark < ActiveRecord::Base
       self.table_name = "comments"
     end
   end
 
   module Elsewhere
-    module Shelf; end
+    module QueriedShelf; end
   end
 
   BOOLEAN = GraphQL::Types::Boolean
@@ -66,16 +66,16 @@ class QueriedModelsTest < PlanTest
     count_behind_others: [Integer, -> { def it = ::Comment.where(score: 2..7).where(post_id: object.id).count }],
     count_with_a_hash: [Integer, -> { def it = ::Comment.where({ "post_id" => object.id }).count }],
     count_with_the_table: [Integer, -> { def it = ::Comment.where("comments.post_id": object.id).count }],
-    count_by_an_alias: [Integer, -> { def it = Chapter.where(book_id: object.id).count }],
+    count_by_an_alias: [Integer, -> { def it = QueriedChapter.where(book_id: object.id).count }],
     count_of_an_alias: [Integer, -> { def it = ::User.where(id: object.writer_id).count }],
-    count_of_the_record: [Integer, -> { def it = Chapter.where(post: object).count }],
+    count_of_the_record: [Integer, -> { def it = QueriedChapter.where(post: object).count }],
     count_of_a_joined_table: [Integer, -> { def it = ::Comment.joins(:post).where(posts: { id: object.id }).count }],
     count_of_a_joined_association: [Integer, -> { def it = ::Comment.joins(:post).where(post: { id: object.id }).count }],
     count_of_a_table_further_on: [Integer, -> { def it = ::Tagging.joins(post: :author).where(users: { id: object.id }).count }],
     count_of_two: [Integer, -> { def it = ::Comment.where(post_id: object.id, commenter_id: object.id).count }],
-    count_of_a_scope: [Integer, -> { def it = Chapter.written.where(post_id: object.id).count }],
-    count_of_a_default_scope: [Integer, -> { def it = Chapter.where(post_id: object.id).count }],
-    count_of_a_model_in_a_module: [Integer, -> { def it = Shelf::Remark.where(post_id: object.id).count }],
+    count_of_a_scope: [Integer, -> { def it = QueriedChapter.written.where(post_id: object.id).count }],
+    count_of_a_default_scope: [Integer, -> { def it = QueriedChapter.where(post_id: object.id).count }],
+    count_of_a_model_in_a_module: [Integer, -> { def it = QueriedShelf::Remark.where(post_id: object.id).count }],
     count_of_distinct: [Integer, -> { def it = ::Comment.where(post_id: object.id).distinct.count(:commenter_id) }],
     exists: [BOOLEAN, -> { def it = ::Comment.exists?(post_id: object.id) }],
     exists_of_some: [BOOLEAN, -> { def it = ::Comment.exists?(post_id: object.id, score: 7) }],
@@ -91,7 +91,7 @@ class QueriedModelsTest < PlanTest
     average_rounded: [Float, -> { def it = ::Comment.where(post_id: object.id).average(:score)&.round(1) }],
     average_of_none: [Float, -> { def it = ::Comment.where(post_id: object.id).where("score > 99").average(:score)&.fdiv(2)&.round(1) }],
     average_of_none_as_number: [Float, -> { def it = ::Comment.where(post_id: object.id).where("score > 99").average(:score).to_f }],
-    average_of_an_enum: [String, -> { def it = Chapter.where(post_id: object.id).average(:score) }],
+    average_of_an_enum: [String, -> { def it = QueriedChapter.where(post_id: object.id).average(:score) }],
     maximum: [Integer, -> { def it = ::Comment.where(post_id: object.id).maximum(:score) }],
     of_the_model: [Integer, -> { def it = object.comment_count }],
     of_the_model_itself: [Integer, -> { def it = object.chapter_count }],
@@ -118,7 +118,7 @@ class QueriedModelsTest < PlanTest
     order: -> { def it = ::Comment.where(post_id: object.id).order(:id) },
     limit: -> { def it = ::Comment.where(post_id: object.id).order(score: :desc, id: :asc).limit(2) },
     joins: -> { def it = ::Comment.joins(:commenter).where(post_id: object.id).order(:id) },
-    record: -> { def it = Chapter.where(post: object).order(:id) },
+    record: -> { def it = QueriedChapter.where(post: object).order(:id) },
     group: -> { def it = ::Comment.where(post_id: object.id).joins(:commenter).group("comments.id").order(Arel.sql("COUNT(*) DESC, comments.id")) }
   }.freeze
 
@@ -127,7 +127,7 @@ class QueriedModelsTest < PlanTest
     no_key: [Integer, -> { def it = ::Comment.where(score: 3).count }],
     by_a_method_of_the_model: [Integer, -> { def it = object.by_a_method }],
     by_another_method_of_the_model: [Integer, -> { def it = object.by_another }],
-    own_where: [Integer, -> { def it = Own.where(post_id: object.id).count }],
+    own_where: [Integer, -> { def it = QueriedOwn.where(post_id: object.id).count }],
     own_find_by: [String, -> { def it = Person.find_by(id: object.author_id)&.name }],
     computed_key: [Integer, -> { def it = ::Comment.where(post_id: object.id + 1).count }],
     methods_key: [Integer, -> { def it = ::Comment.where(post_id: object.its_id).count }],
@@ -136,14 +136,14 @@ class QueriedModelsTest < PlanTest
     record_of_another_model: [Integer, -> { def it = ::Comment.where(post: object).count }],
     key_without_a_column: [Integer, -> { def it = ::User.where(name: object.author_name).count }],
     key_of_another_type: [Integer, -> { def it = ::Comment.where(post_id: object.title).count }],
-    normalized: [Integer, -> { def it = Own.unscoped.where(body: object.title).count }],
+    normalized: [Integer, -> { def it = QueriedOwn.unscoped.where(body: object.title).count }],
     several_keys: [Integer, -> { def it = ::Comment.where(post_id: [object.id, 3]).count }],
     inequality: [Integer, -> { def it = ::Comment.where.not(post_id: object.id).count }],
     sql: [Integer, -> { def it = ::Comment.where("post_id = ?", object.id).count }],
-    argument_of_a_scope: [Integer, -> { def it = Chapter.of(object.id).count }],
+    argument_of_a_scope: [Integer, -> { def it = QueriedChapter.of(object.id).count }],
     unscoped: [Integer, -> { def it = ::Comment.where(post_id: object.id).rewhere(post_id: 3).count }],
     through_merge: [Integer, -> { def it = ::Post.joins(:comments).merge(::Comment.where(post_id: object.id)).count }],
-    enum_column: [Integer, -> { def it = Chapter.where(score: object.likes).count }],
+    enum_column: [Integer, -> { def it = QueriedChapter.where(score: object.likes).count }],
     grouped: [String, -> { def it = ::Comment.where(post_id: object.id).group(:score).order(:score).count }],
     block: [Integer, -> { def it = ::Comment.where(post_id: object.id).count { |one| one == context } }],
     branch: [Integer, -> { def it = object.author_id ? ::Comment.where(post_id: object.id).count : 0 }],
@@ -231,14 +231,14 @@ class QueriedModelsTest < PlanTest
 
   def test_another_class_of_the_name
     first, second = [0, 5].map { |least| Class.new(ActiveRecord::Base) { self.table_name = "comments"; default_scope { where(score: least..) } } }
-    self.class.const_set(:Swapped, first)
-    schemas = self.class.schemas_of(self, Integer, -> { def it = Swapped.where(post_id: object.id).count })
+    self.class.const_set(:QueriedSwapped, first)
+    schemas = self.class.schemas_of(self, Integer, -> { def it = QueriedSwapped.where(post_id: object.id).count })
     before = assert_plan("{ books { it } }", schemas, made: [Book])
-    self.class.send(:remove_const, :Swapped)
-    self.class.const_set(:Swapped, second)
+    self.class.send(:remove_const, :QueriedSwapped)
+    self.class.const_set(:QueriedSwapped, second)
     refute_equal before, assert_plan("{ books { it } }", schemas, aside: Book)
   ensure
-    self.class.send(:remove_const, :Swapped)
+    self.class.send(:remove_const, :QueriedSwapped)
   end
 
   def test_a_name_that_the_outer_class_has_yet_to_load_from_above

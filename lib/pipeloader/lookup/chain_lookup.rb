@@ -24,7 +24,8 @@ module Pipeloader
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :MERGED, :GROUPING, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :BUILDING, :SCOPES, :MOST_ARGUMENTS, :KEPT
+    private_constant :QUERIES, :MERGED, :GROUPING, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :BUILDING, :SCOPES, :MOST_ARGUMENTS,
+                     :KEPT
 
     # @param chain [Chain] whose reader is the association's
     # @param arguments [FieldArguments, nil] that it is given; nil if it has them

@@ -190,7 +190,7 @@ module Pipeloader
         fiber.act_alone if fiber&.parks? && open_transactions.zero?
       end
 
-      # @param called [Boolean] whether it isn't a read to ActiveRecord: then nobody knows what a function of the application's does
+      # @param called [Boolean] whether it's no read to ActiveRecord: then nobody knows what a function of the application's does
       # @return [Boolean] whether it does nothing but set what can be put back
       def pipeloader_stay_if_set(sql, called: false)
         return false unless (fiber = ResolverFiber.current)
