@@ -105,7 +105,7 @@ module Pipeloader
         @pipeloader_controls = outer
       end
 
-      def pipeloader_stay_if_set(sql)
+      def pipeloader_stay_if_set(sql, **)
         raise SettingsError, BY_HAND if pipeloader_response && SQLText.controls_transactions?(sql)
 
         super

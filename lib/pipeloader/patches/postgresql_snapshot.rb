@@ -109,7 +109,7 @@ module Pipeloader
       # Of a response that is over.
       def pipeloader_await_end(connection) = pipeloader_session.read_transaction&.await_end(connection)
 
-      def pipeloader_stay_if_set(sql)
+      def pipeloader_stay_if_set(sql, **)
         pipeloader_snapshot&.deny(BY_HAND) if SQLText.controls_transactions?(sql)
 
         super
