@@ -8,7 +8,8 @@ module Pipeloader
     # Since:: Ruby 3.1
     # Why no public seam does it:: when the time is up, Timeout strikes the thread, whichever fiber it is running; with the
     #   block's own fiber parked that is another field's, or nobody's. So inside nothing parks: reads go at once. What others have
-    #   asked for goes before the clock starts: it isn't what takes the block's time. Not before a library of Ruby's connects.
+    #   asked for goes before the clock starts: it isn't what takes the block's time. Not before what a library limits, as
+    #   graphql-ruby its validation, and Net::HTTP a connect.
     # Falls through when:: the current fiber is not a resolver's.
     module Timeout
       def timeout(seconds, error = nil, message = nil, &block)
