@@ -251,6 +251,12 @@ class QueriedModelsTest < PlanTest
     self.class.send(:remove_const, :Outer)
   end
 
+  # ActiveRecord has another Arel::Table then, but not in the conditions that it makes of a Hash.
+  def test_columns_that_were_read_anew
+    ::User.reset_column_information
+    assert_all_at_once(String, -> { def it = ::User.find_by(id: object.author_id)&.name }, "it")
+  end
+
   def test_explain_schema
     schemas = self.class.schemas_of(self, CommentType, -> { def it = ::Comment.find_by(id: object.id) })
     explained = Pipeloader.explain_schema(schemas.last, models: { "Book" => Book, "QueriedComment" => ::Comment }).to_s

@@ -65,7 +65,10 @@ module Pipeloader
 
     # True if no row is found for a record without a key: elsewhere ActiveRecord asks for those whose column IS NULL.
     def needs_key?
-      @equal.all? { |model, column, table| table.equal?(@klass.arel_table) && !model.columns_hash.fetch(column).null }
+      @equal.all? do |model, column, table|
+        own = model.equal?(@klass) && table.instance_of?(Arel::Table) && table.name == model.table_name
+        own && !model.columns_hash.fetch(column).null
+      end
     end
 
     # @return [Array<Class>] of the relations that its calls are asked of
