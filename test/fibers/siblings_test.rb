@@ -54,6 +54,19 @@ class SiblingsTest < PipeloaderTest
     refute_includes counts.values_at(0, 2, 4), 0
   end
 
+  def test_set_local_by_select_value_in_the_callers_transaction
+    Post.transaction do
+      tenants = assert_siblings(5) do |index|
+        connection = ActiveRecord::Base.lease_connection
+        next connection.select_value("#{TENANT} || #{index}") if index.even?
+
+        connection.select_value("SET LOCAL app.tenant = '#{index}'")
+        connection.select_value("#{TENANT} || ' of #{index}'").tap { connection.select_value("SET LOCAL app.tenant = ''") }
+      end
+      assert_equal ["none0", "1 of 1", "none2", "3 of 3", "none4"], tenants
+    end
+  end
+
   def test_session_authorization
     role = "pipeloader_sibling_#{Process.pid}"
     Post.connection.execute("CREATE ROLE #{role}")
@@ -93,6 +106,8 @@ class SiblingsTest < PipeloaderTest
     function_by_query_value: [->(it) { it.query_value("SELECT sets_it('1')") }, ->(it) { it.query_value("SELECT sets_it('')") }],
     function_by_select_value: [->(it) { it.select_value("SELECT set_it('1')") }, ->(it) { it.select_value("SELECT set_it('')") }],
     function_among_others: [->(it) { it.select_all("SELECT 1 AS one, set_it('1') AS it") }, ->(it) { it.select_all("SELECT set_it(''), 1") }],
+    function_in_a_transaction: [->(it) { it.transaction { it.select_all("SELECT 1, set_it('1')") } }, ->(it) { it.transaction { it.select_all("SELECT 1, set_it('')") } }],
+    function_of_a_row: [->(it) { it.select_value("SELECT set_it('1') FROM posts LIMIT 1") }, ->(it) { it.select_value("SELECT set_it('') FROM posts LIMIT 1") }],
     set_config_in_a_transaction: [->(it) { it.transaction { it.select_value("SELECT set_config('app.tenant', '1', false)") } },
                                   ->(it) { it.transaction { it.select_value("SELECT set_config('app.tenant', '', false)") } }],
     set_config: [->(it) { it.select_value("SELECT set_config('app.tenant', '1', false)") },

@@ -33,13 +33,25 @@ class SharedProofsTest < PlanTest
   end
 
   # A file that is loaded between two places may bring an heir with a reader of its own.
-  def test_an_heir_that_comes_in_between
+  %w[require load].each do |by|
+    define_method(:"test_an_heir_that_comes_in_between_by_#{by}") { assert_in_between("#{by} file.path", "class SharedProofsTest::Loud < SharedProofsTest::Ride; def name = super.upcase; end") }
+  end
+
+  def test_a_reader_that_comes_in_between
+    assert_in_between("load file.path", "SharedProofsTest::Ride.class_eval { def name = id == 3 ? super.upcase : super }; class SharedProofsTest::Loud < SharedProofsTest::Ride; end")
+  end
+
+  private
+
+  def assert_in_between(comes, code)
     assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
       Tempfile.create(["loud", ".rb"]) do |file|
-        file.write("class SharedProofsTest::Loud < SharedProofsTest::Ride; def name = super.upcase; end")
+        file.write(#{code.inspect})
         file.close
+        # What is loaded by the first execution of a process, has been.
+        SharedProofsTest.schemas_of(self, ->(_) { SharedProofsTest::Ride.where(type: nil).order(:id) }).last.execute(SharedProofsTest::QUERY)
         plain, piped = SharedProofsTest.schemas_of(self, lambda do |name|
-          require file.path if name == :second
+          #{comes} if name == :second && !defined?(SharedProofsTest::Loud)
           name == :first ? SharedProofsTest::Ride.where(type: nil).order(:id) : SharedProofsTest::Ride.order(:id)
         end)
         first = piped.execute(SharedProofsTest::QUERY).to_h

@@ -126,10 +126,10 @@ module Pipeloader
         alone?(method) { |it| it.source_location.nil? || it.source_location.first.start_with?(*CORE) || in?(it, ActiveSupport) }
       end
 
-      # True if a +block+ is in the code of a library, one that comes with Ruby or a gem: not the application's.
+      # True if a +block+ is in the code of a library that comes with Ruby, or of a host's: these call nothing of others'.
       #
       #: (Proc?) -> bool
-      def of_library?(block) = block&.source_location&.first.to_s.start_with?(*LIBRARIES, *Gem.path)
+      def of_library?(block) = block&.source_location&.first.to_s.start_with?(*LIBRARIES, *@folders.values.flatten)
 
       # Ruby's own top-level constant of that name, if this Ruby has it loaded. An application's is no answer.
       #

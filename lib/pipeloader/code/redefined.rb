@@ -11,6 +11,9 @@ module Pipeloader
     private_constant :ANCESTORS, :SUBCLASSES, :KNOWN, :PUBLISHING
 
     class << self
+      # @return [Object] another one whenever something that was known of a model doesn't hold any more
+      attr_reader :stamp
+
       # Has a +model+ keep what is known of it anew, which #note outdates later. Of two threads that do so together, both go by
       # what the first one has made. What is replaced is outdated: it never holds again.
       #
@@ -23,6 +26,7 @@ module Pipeloader
           known = KNOWN.bind_call(model, :@pipeloader_plain)
           next known if known&.current?
 
+          @stamp = Object.new if known
           known&.outdate(model)
           model.instance_variable_set(:@pipeloader_plain, made)
         end
@@ -32,6 +36,7 @@ module Pipeloader
       def note(changed)
         return unless Pipeloader.main_ractor? && @watched
 
+        @stamp = Object.new
         [*ANCESTORS.bind_call(changed).grep(Class), *heirs(changed)].each do |model|
           KNOWN.bind_call(model, :@pipeloader_plain)&.outdate(changed)
         end

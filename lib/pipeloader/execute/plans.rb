@@ -210,7 +210,10 @@ module Pipeloader
     # @return [Selection, nil] nil if there is none yet, or a model has changed since
     def known(type, selections, node, model)
       selection = @selections.dig(@operation.place(selections, node), type)&.[](model)
-      selection if selection&.current?
+      return selection if selection.nil? || selection.current?
+
+      ResolverFiber.current&.response&.proofs = nil # it may be what was proved that doesn't hold
+      nil
     end
 
     # With all that is below.

@@ -208,7 +208,8 @@ module Pipeloader
 
       # Yields to send what ActiveRecord takes for a read (`select_value("SET …")`), if no burst has brought it.
       def pipeloader_looking(sql, name, fiber, &)
-        return yield if fiber.nil? || name == "SCHEMA" || fiber.delivery.of?(self) || SQLText.effect_on_session(sql) != :changes
+        return yield if fiber.nil? || name == "SCHEMA" || fiber.delivery.of?(self)
+        return yield if fiber.response.in_new_transaction? && SQLText.sets_locally?(sql) # where nobody else is
 
         pipeloader_stay_if_set(sql) ? Attempt.looking(&) : yield
       end

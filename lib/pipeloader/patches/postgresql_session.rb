@@ -194,7 +194,7 @@ module Pipeloader
       # @return [Boolean] whether it does nothing but set what can be put back
       def pipeloader_stay_if_set(sql, called: false)
         return false unless (fiber = ResolverFiber.current)
-        return false unless SQLText.sets?(sql) || (called && SQLText.effect_on_session(sql) == :changes)
+        return false unless SQLText.sets?(sql) || (called && sql && SQLText.effect_on_session(sql) == :changes)
 
         fiber.act_alone.note(sql, self)
         LeftSettings.alone?(sql).tap { |alone| Attempt.set if alone }

@@ -38,6 +38,7 @@ module Pipeloader
       unreadable = Readable.objection_to_table(model)
       raise DoesNotFit, unreadable if unreadable # that may pass
 
+      renew(model)
       ConnectionSelection.connection?(type) ? of_connection(type, selections, model) : of_records(type, selections, model)
     end
 
@@ -62,6 +63,15 @@ module Pipeloader
     end
 
     private
+
+    # Nothing that was proved holds once a model isn't what it was.
+    def renew(model)
+      PlainModel.of(model)
+      return if @known[:stamp].equal?(Redefined.stamp)
+
+      @known.clear
+      @known[:stamp] = Redefined.stamp
+    end
 
     # @return [Selection] of which nothing is done
     def opaque(model, reason) = Selection.new(@operation, model, {}, reason)
@@ -100,7 +110,9 @@ module Pipeloader
     # @return [Plan, String] the reason, if there can be none
     def plan_below(type, nodes, model)
       known = once(:below, model) { {}.compare_by_identity }[type] ||= {}
-      known[nodes.map(&:__id__)] ||= analyze_below(type, nodes, model)
+      ids = nodes.map(&:__id__)
+      plan = known[ids]
+      plan.nil? || !(plan.is_a?(String) || plan.current?) ? known[ids] = analyze_below(type, nodes, model) : plan
     end
 
     def analyze_below(type, nodes, model)

@@ -13,7 +13,7 @@ module Pipeloader
     def analyze(type, selections, model)
       @type, @model = type, model
       @nodes, @fields, @columns, @permits = nil, [], [], []
-      objection = once(:connection, type) { objection_to_connection(type) }
+      objection = once_of_field(:connection, type, model, nil) { objection_to_connection(type) }
       return nothing(objection) if objection
 
       selected = selected(type, selections)

@@ -127,8 +127,10 @@ module Pipeloader
     # True if that method itself says that it takes a record by its place.
     def picks?(model)
       method = method_of(model) or return false
-      @picking = [method, Bytecode.mentions?(method, Chain::PICKING + Chain::PLACES)].freeze unless @picking&.first == method
-      @picking.last
+      known = @picking
+      return known.last if known&.first == method
+
+      (@picking = [method, Bytecode.mentions?(method, Chain::PICKING + Chain::PLACES)].freeze).last
     end
 
     # True if one method without arguments is all that the Interpreter calls.

@@ -16,7 +16,7 @@ module Pipeloader
     ASSOCIATION = %i[find_target scope target_scope association_scope skip_statement_cache?].freeze
     MODEL = %i[find_by_sql _query_by_sql cached_find_by_statement scope_for_association default_scoped build_default_scope
                relation connection_pool].freeze
-    RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records].freeze
+    RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records arel build_arel].freeze
     private_constant :MOST, :PROJECTIONS
 
     class << self

@@ -9,7 +9,7 @@ module Pipeloader
 
     # Changes the session, or opens a transaction that ActiveRecord knows nothing of; so may a function that is called set_….
     SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
-    SETS_BY_FUNCTION = /\b(?:set_\w+|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
+    SETS_BY_FUNCTION = /\b(?:set_(?!bit\b|byte\b|masklen\b)\w+|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
     # Lasting changes of a session that makes it answer otherwise than others of its pool: as above, but for what ends with the
     # transaction; temporary tables; and, since who knows what it does, a procedure, or a SELECT of nothing but a function.
@@ -20,7 +20,7 @@ module Pipeloader
         |select\s+(?!(?:pg_\w+|current_\w+|nextval|currval|lastval|now|version|set_config)\s*\()[\w.]+\s*\((?!.*\bfrom\b)
       )
       |\binto\s+(?:(?:global|local)\s+)?temp(?:orary)?\b|\bpg_temp\b
-      |\bsetseed\s*\(|\bset_config\s*\((?!(?:[^()']|'[^']*')*,\s*true\s*\))
+      |\b(?:setseed|set_(?!config\b|bit\b|byte\b|masklen\b)\w+)\s*\(|\bset_config\s*\((?!(?:[^()']|'[^']*')*,\s*true\s*\))
     }xmi
     LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
 
@@ -68,6 +68,11 @@ module Pipeloader
       rescue ArgumentError # invalid encoding: ActiveRecord reports it
         false
       end
+
+      # True if it sets something that ends with the transaction.
+      #
+      #: (String) -> bool
+      def sets_locally?(sql) = sets?(sql) && effect_on_session(sql).nil? && !controls_transactions?(sql)
 
       # True if it begins or ends a transaction.
       #
