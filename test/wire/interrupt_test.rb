@@ -130,7 +130,7 @@ class InterruptTest < WireCase
     bursts = WireCounter.events("burst.pipeloader") do
       execute { |index| [Net::HTTP.start("127.0.0.1", server.addr[1]) { "connected" }, *select(["field #{index}"])] }
     end
-    assert_equal [3], bursts.map { |it| it[:reads].size }
+    assert_equal [3], bursts.map { |it| it[:reads].size }.uniq # a proof executes it twice
   ensure
     server.close
   end
