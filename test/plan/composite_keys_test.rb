@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
 require_relative "../support/pages"
+require_relative "../support/replaced_constant"
 require "globalid"
 GlobalID.app = "pipeloader-test"
 
 # Associations whose keys are several columns: read for all owners at once, as those of one column are.
 class CompositeKeysTest < PlanTest
+  include ReplacedConstant
+
   ActiveRecord::Schema.verbose = false
   ActiveRecord::Schema.define do
     create_table(:keyed_orders, primary_key: %i[shop_id id]) do |t|
@@ -325,13 +328,7 @@ class CompositeKeysTest < PlanTest
 
   # What is looked up in several goes.
   def test_more_keys_than_one_statement_takes
-    most = Pipeloader::Lookup::MOST
-    Pipeloader::Lookup.send(:remove_const, :MOST)
-    Pipeloader::Lookup.const_set(:MOST, 2)
-    assert_plan("{ lines { id order { number lines { id } } } orders { lineCount } }")
-  ensure
-    Pipeloader::Lookup.send(:remove_const, :MOST)
-    Pipeloader::Lookup.const_set(:MOST, most)
+    with_constant(Pipeloader::Lookup, :MOST, 2) { assert_plan("{ lines { id order { number lines { id } } } orders { lineCount } }") }
   end
 
   IDS = ["def self.id_from_object(object, _type, _context) = object.to_gid_param",

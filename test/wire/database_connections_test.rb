@@ -1,9 +1,12 @@
 # frozen_string_literal: true
 
 require_relative "../support/test_helper"
+require_relative "../support/replaced_constant"
 
 # Which connection a read goes to, and who has it afterwards: several databases, roles, leases, fiber isolation.
 class DatabaseConnectionsTest < PipeloaderTest
+  include ReplacedConstant
+
   ENVIRONMENT = ActiveRecord::ConnectionHandling::DEFAULT_ENV.call
   ActiveRecord::Base.configurations = {
     ENVIRONMENT => { "main" => TestDatabase.hash, "replica" => TestDatabase.hash(application_name: "replica") }
@@ -93,7 +96,7 @@ class DatabaseConnectionsTest < PipeloaderTest
   def test_a_write_over_another_roles_connection_after_a_burst_that_was_too_much_for_once
     before = Post.order(:id).pluck(:id, :likes)
     Post.update_all(likes: 1)
-    with_little_held do
+    with_constant(Pipeloader::Pipeline, :HELD, 100_000) do
       _, piped = Schemas.resolve(12) do |index|
         likes = Replicated.connected_to(role: :reading) do
           Replicated.with_connection { |connection| connection.select_rows("SELECT likes, repeat('x', 50000) FROM posts WHERE id = #{index + 1}") }.first.first
@@ -105,16 +108,6 @@ class DatabaseConnectionsTest < PipeloaderTest
     end
   ensure
     before.each { |id, likes| Post.where(id: id).update_all(likes: likes) }
-  end
-
-  def with_little_held
-    pipeline = Pipeloader::Pipeline
-    most = pipeline.send(:remove_const, :HELD)
-    pipeline.const_set(:HELD, 100_000)
-    yield
-  ensure
-    pipeline.send(:remove_const, :HELD)
-    pipeline.const_set(:HELD, most)
   end
 
   # Outside Rails' executor nobody gives a connection back but ActiveRecord's own `with_connection`.

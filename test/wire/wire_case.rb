@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../support/test_helper"
+require_relative "../support/replaced_constant"
 require_relative "gate"
 
 # Where a thread is struck while it loads a file for a constant, Ruby 3.1 crashes, or others wait for that file for ever.
@@ -9,6 +10,8 @@ require_relative "gate"
 # What the tests in this folder share: a hang becomes a failure that shows where everybody waited; nothing waits by the
 # clock, but for a lock that another session holds (`table_locked`, `advisory_locked`) or at a Gate.
 class WireCase < PipeloaderTest
+  include ReplacedConstant
+
   # Seconds that a test may take before it counts as hanging.
   LIMIT = Integer(ENV.fetch("PIPELOADER_TEST_LIMIT", 180))
 
@@ -314,20 +317,6 @@ class WireCase < PipeloaderTest
 
   # Gives the connection back that test code may have leased for good.
   def release = ActiveRecord::Base.connection_handler.clear_active_connections!(:all)
-
-  # +name+ is a constant of +owner+, private ones too.
-  def with_constant(owner, name, value)
-    was = owner.send(:const_get, name)
-    replace_constant(owner, name, value)
-    yield
-  ensure
-    replace_constant(owner, name, was)
-  end
-
-  def replace_constant(owner, name, value)
-    owner.send(:remove_const, name)
-    owner.const_set(name, value)
-  end
 
   def backtraces
     Thread.list.map { |thread| "#{thread.inspect}\n  #{thread.backtrace&.first(40)&.join("\n  ")}" }.join("\n")

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # What code asks of its record where it asks a model first, and so is in that one's conditions:
+  # What the conditions of a model's query ask of the record, in code that begins with that model:
   #
   #     ::User.find_by(id: object.author_id)         # of a resolver method
   #     Comment.where(post: self).count              # of the record's own
@@ -13,8 +13,7 @@ module Pipeloader
         fold(steps) do |from|
           case from
           in [[:putself], [:opt_send_without_block, { mid: :object, orig_argc: 0 }], *behind]
-            reader = reader(behind.first) { |call| Bytecode.on_object?(call) }
-            [[:of_owner, reader], reader ? behind.drop(1) : behind]
+            asked(behind) { |call| Bytecode.on_object?(call) }
           else nil
           end
         end
@@ -24,9 +23,7 @@ module Pipeloader
       def of_self(steps)
         fold(steps) do |from|
           case from
-          in [[:putself], *behind]
-            reader = reader(behind.first) { |call| Bytecode.on_self?(call) }
-            [[:of_owner, reader], reader ? behind.drop(1) : behind]
+          in [[:putself], *behind] then asked(behind) { |call| Bytecode.on_self?(call) }
           else nil
           end
         end
@@ -36,11 +33,14 @@ module Pipeloader
 
       def fold(steps, &) = Bytecode.constants(steps.first(1)).any? ? Bytecode.fold(steps, &) : steps
 
-      # @return [Symbol, nil] what a +step+ asks, without arguments
-      def reader(step)
-        case step
-        in [_, { mid:, orig_argc: 0 } => call] if yield(call) && !call.key?(:kw_arg) then mid
-        else nil
+      # @param steps [Array<Array, Symbol>] behind the record
+      # @yield [Hash] a call
+      # @yieldreturn [Boolean] whether it is the record's
+      # @return [Array(Array, Array)] the step in place of the record, and of a call without arguments; those behind
+      def asked(steps)
+        case steps
+        in [[_, { mid:, orig_argc: 0 } => call], *behind] if yield(call) && !call.key?(:kw_arg) then [[:of_owner, mid], behind]
+        else [[:of_owner, nil], steps]
         end
       end
     end

@@ -15,7 +15,9 @@ module Pipeloader
     # True if ActiveRecord sends it itself.
     def lone? = @lone
 
-    # Yields while subscribers hear of the read, or, unless +telling+, to go on with it: what they send is none of its.
+    # Yields. While subscribers hear of the read, what is sent isn't the read.
+    #
+    # @param telling [Boolean] whether they hear of it, or ActiveRecord goes on with it
     def telling(telling)
       outer, @telling = @telling, telling
       yield

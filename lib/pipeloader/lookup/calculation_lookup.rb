@@ -10,7 +10,7 @@ module Pipeloader
     # These look at a counter of the record's, if there is one.
     COUNTERS = %i[size any? empty? none?].freeze
     TYPED = %i[sum average maximum minimum].freeze
-    # Of what a mean is a BigDecimal.
+    # Types of columns whose mean is a BigDecimal.
     EXACT = %i[integer decimal].freeze
     NAME = /\A\w+(?:\.\w+){0,2}\z/
     # Methods that they come to.
@@ -90,7 +90,7 @@ module Pipeloader
       @model.columns_hash.key?(column) || !NAME.match?(column)
     end
 
-    # Of SQL that is marked as such, ActiveRecord looks for no column behind the table's name.
+    # True of `Arel.sql("comments.score")`, whose type ActiveRecord doesn't take from the column.
     def located?(given) = given.is_a?(Arel::Nodes::SqlLiteral) && given.include?(".") && NAME.match?(given)
 
     # @return [Hash{Object => Array<Array>}] by the owner's key

@@ -7,25 +7,22 @@ module Pipeloader
     # Methods that may be called on an association before anything is read, besides those that a model declares by `scope`.
     QUERIES = %i[where rewhere not order reorder limit offset distinct joins left_joins left_outer_joins
                  merge unscope].freeze
-    # … before what brings records. Of groups a number would be one for each.
+    # Others that may be called before records are read. With groups, a calculation has several results.
     GROUPING = %i[group having].freeze
     # Of a model's, and what merges them.
     MERGED = [*QUERIES, :all].freeze
     MERGING = %i[merge merge! spawn].freeze
-    CHANGING = %i[joins left_joins left_outer_joins merge].freeze
+    CHANGING = [*QueriedModel::JOINS, :merge].freeze
     # Clauses that come of them. Others change what becomes of the rows, or when they are asked for.
     CLAUSES = %i[where order reordering limit offset distinct unscope references joins left_outer_joins].freeze
 
     # Methods that bring it then.
     INSIDE = %i[records load exec_queries exec_main_query instantiate_records find_nth find_nth_with_limit find_take].freeze
-    # … and what makes SQL of it, each time anew: tenants are added there, too.
-    BUILDING = %i[arel build_arel].freeze
     SCOPES = ActiveRecord::Scoping::Named::ClassMethods.instance_method(:scope).source_location.first
     # Sets of arguments that are kept, and their classes. Equal values of others may differ: Hashes by order, times by zone.
     MOST_ARGUMENTS = 100
     KEPT = [NilClass, TrueClass, FalseClass, Integer, Float, String, Symbol].freeze
-    private_constant :QUERIES, :MERGED, :GROUPING, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :BUILDING, :SCOPES, :MOST_ARGUMENTS,
-                     :KEPT
+    private_constant :QUERIES, :MERGED, :GROUPING, :MERGING, :CHANGING, :CLAUSES, :INSIDE, :SCOPES, :MOST_ARGUMENTS, :KEPT
 
     # @param chain [Chain] whose reader is the association's
     # @param arguments [FieldArguments, nil] that it is given; nil if it has them
@@ -74,7 +71,7 @@ module Pipeloader
       types = queried? ? @reflection.relation_types : Provenance.association_types(@model)
       (!queried? || models_own?(called.first)) && @queries.all? { |call| query?(call.name) } && merged_known?(@queries) &&
         types.product(called).all? { |type, name| type.method_defined?(name) } &&
-        Provenance.active_record_alone_in?(types, called + inside + BUILDING) &&
+        Provenance.active_record_alone_in?(types, called + inside + AssociationQuery::BUILDING) &&
         Provenance.active_record_alone_in?([ActiveRecord::QueryMethods::WhereChain], %i[not])
     end
 
@@ -168,10 +165,10 @@ module Pipeloader
 
     def ungrouped?(relation) = relation.group_values.empty? && relation.having_clause.empty?
 
-    # True if the server knows that each row of a group by the key is one of the table's.
+    # True if the model's key is the table's primary key: rows grouped by that may be read with any of the table's columns.
     def keyed? = @model.primary_key && @model.schema_cache.primary_keys(@model.table_name) == @model.primary_key
 
-    # Groups of which whole rows could be asked for have these columns, too.
+    # The relation with the projection's columns, grouped as it was.
     def narrowed(relation)
       return @projection.narrow(relation) if ungrouped?(relation)
 

@@ -6,15 +6,15 @@ module Pipeloader
   #     ::User.find_by(id: object.author_id)
   #     ::InvoiceLine.joins(:track).where(tracks: { genre_id: object.id }).sum(:quantity)
   #
-  # For a Lookup it is a reflection of one that has no scope, no inverse and no loaded records.
+  # A Lookup takes it for the reflection of an association without a scope, an inverse or loaded records.
   #
-  # Limits: an equality with columns of types that OwnersKey knows.
+  # Limits: it is found by equality, with columns of types that OwnersKey knows.
   class QueriedModel
     # Calls whose conditions may have what the record says.
     CONDITIONS = %i[where find_by exists?].freeze
     JOINS = %i[joins left_joins left_outer_joins].freeze
-    private_constant :CONDITIONS, :JOINS
-    # By which a model comes to what it asks.
+    private_constant :CONDITIONS
+    # Class methods that a model's queries go through.
     METHODS = [*AssociationQuery::MODEL, :all, :unscoped].freeze
 
     class << self
@@ -50,7 +50,7 @@ module Pipeloader
       @owners_key = OwnersKey.comparing(owner, columns, @equal) if [*columns, *@equal].none?(&:nil?)
     end
 
-    # Of all that is found by this key. No association is called so.
+    # @return [Symbol] a name that no association has
     def name = @name ||= :"#{@klass.name} by #{@owners_key.columns.join(", ")}"
 
     # @raise [DoesNotFit] where its name or its class methods mean others by now: after a reload, in a block of `scoping`, or as
@@ -113,7 +113,7 @@ module Pipeloader
       plain.reader(reflection.join_primary_key.to_sym).column unless reflection.join_primary_key.is_a?(Array)
     end
 
-    # Those that it joins have the columns of conditions.
+    # @return [ActiveRecord::Relation] with what the chain joins: conditions may name its columns
     def joined(chain)
       joins = chain.calls.select { |call| JOINS.include?(call.name) && call.arguments.none?(Chain::Parameter) }
       joins.inject(@klass.unscoped) { |relation, call| call.on(relation) }

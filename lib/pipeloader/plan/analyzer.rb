@@ -64,7 +64,7 @@ module Pipeloader
 
     private
 
-    # Nothing that was proved holds once a model isn't what it was.
+    # Forgets what was proved if any model has changed since.
     def renew(model)
       PlainModel.of(model)
       return if @known[:stamp].equal?(Redefined.stamp)
@@ -112,7 +112,9 @@ module Pipeloader
       known = once(:below, model) { {}.compare_by_identity }[type] ||= {}
       ids = nodes.map(&:__id__)
       plan = known[ids]
-      plan.nil? || !(plan.is_a?(String) || plan.current?) ? known[ids] = analyze_below(type, nodes, model) : plan
+      return plan if plan.is_a?(String) || plan&.current?
+
+      known[ids] = analyze_below(type, nodes, model)
     end
 
     def analyze_below(type, nodes, model)

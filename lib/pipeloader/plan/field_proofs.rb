@@ -102,10 +102,9 @@ module Pipeloader
     # @param rest [Array<Chain::Call>] what is asked of the number
     # @return [Part, #call, nil]
     def calculation(plain, reflection, chain, field = plain.field, rest: [])
-      return unless postgresql?(reflection.klass)
+      return unless postgresql?(reflection.klass) && rest.all? { |call| Calculation.known?(call) }
 
       projection = Projection.of(reflection.klass, [])
-      return unless rest.all? { |call| Calculation.known?(call) }
       return unless narrows?(CalculationLookup.new(reflection, projection, chain, nil))
 
       plan = Plan.new(projection, [])

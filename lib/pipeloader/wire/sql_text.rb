@@ -7,9 +7,13 @@ module Pipeloader
     PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))}mi
     QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
 
-    # Changes the session, or opens a transaction that ActiveRecord knows nothing of; so may a function that is called set_….
+    # Functions that set something, by their names: the application's may be called set_tenant. What becomes of set_config, its
+    # arguments say.
+    SETTING = /setseed|set_(?!config\b|bit\b|byte\b|masklen\b)\w+/i
+
+    # Changes the session, or opens a transaction that ActiveRecord knows nothing of.
     SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
-    SETS_BY_FUNCTION = /\b(?:set_(?!bit\b|byte\b|masklen\b)\w+|setseed|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
+    SETS_BY_FUNCTION = /\b(?:#{SETTING}|set_config|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
     # Lasting changes of a session that makes it answer otherwise than others of its pool: as above, but for what ends with the
     # transaction; temporary tables; and, since who knows what it does, a procedure, or a SELECT of nothing but a function.
@@ -20,7 +24,7 @@ module Pipeloader
         |select\s+(?!(?:pg_\w+|current_\w+|nextval|currval|lastval|now|version|set_config)\s*\()[\w.]+\s*\((?!.*\bfrom\b)
       )
       |\binto\s+(?:(?:global|local)\s+)?temp(?:orary)?\b|\bpg_temp\b
-      |\b(?:setseed|set_(?!config\b|bit\b|byte\b|masklen\b)\w+)\s*\(|\bset_config\s*\((?!(?:[^()']|'[^']*')*,\s*true\s*\))
+      |\b#{SETTING}\s*\(|\bset_config\s*\((?!(?:[^()']|'[^']*')*,\s*true\s*\))
     }xmi
     LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
 
@@ -33,7 +37,7 @@ module Pipeloader
 
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
+    private_constant :PLAIN, :QUOTED, :SETTING, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
 
     # {SQL => what #effect_on_session, and #left_in_transaction, say of it; how many parameters it has}
     EFFECTS, LEFT, PARAMETERS = Array.new(3) { Bounded.new(1000) }
