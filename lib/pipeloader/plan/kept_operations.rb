@@ -17,8 +17,8 @@ module Pipeloader
     MOST = 100
 
     # Bytes: of what an operation is at least, and of what there is for each byte of a text. Measured on Ruby 3.1.
-    BASE = 16_000
-    NODES = 30
+    BASE = 6_000
+    NODES = 15
     private_constant :OFTEN, :MOST, :BASE, :NODES
 
     # operations: {text:, asked: Conditions::Asked, trials: {name => Trial}, [schema, values, seen] => Operation}

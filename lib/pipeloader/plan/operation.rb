@@ -42,6 +42,7 @@ module Pipeloader
       # @return [Operation, nil] as .of, which a query keeps
       def find(query, schema)
         document = query.document or return
+        QueryDocument.forget_trace(document)
         text = text(query, document)
         kept = kept(schema, text, document)
         asked = kept[:asked] ||= Conditions.asked(document)

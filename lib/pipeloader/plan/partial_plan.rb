@@ -35,7 +35,7 @@ module Pipeloader
 
     # As Plan's.
     def bytes
-      2_000 + ((@columns.size + @calls.size) * 650) + (@links.size * 1_000)
+      2_000 + ((@columns.size + @calls.size) * 400) + (@links.size * 1_000)
     end
 
     def empty? = @columns.empty? && @calls.empty?

@@ -26,6 +26,17 @@ module Pipeloader
         nil
       end
 
+      # Has a document that is kept lead to nothing of the query that it was parsed for. Its nodes ask their parser for their
+      # lines, that has the query's trace, and this has the query, with its context and what it has answered.
+      #
+      # @param document [GraphQL::Language::Nodes::Document]
+      def forget_trace(document)
+        parser = document.instance_variable_get(:@source)
+        return unless parser.instance_of?(GraphQL::Language::Parser) && !parser.frozen?
+
+        parser.instance_variable_set(:@trace, GraphQL::Tracing::NullTrace)
+      end
+
       private
 
       # @param whole [GraphQL::Language::Nodes::AbstractNode]
