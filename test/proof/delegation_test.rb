@@ -17,6 +17,7 @@ class DelegationTest < PlanTest
 
   # {how it is written => body of an object type over posts}
   PLAIN = {
+    by_send: -> { field :title, String; def title = object.public_send(:title) },
     safe: -> { field :title, String; def title = object&.title },
     endless: -> { field :title, String; def title = object.title },
     lines: lambda {
@@ -48,7 +49,6 @@ class DelegationTest < PlanTest
     arguments: -> { field :title, String; def title = object.title(*[]) },
     given_a_block: -> { field :title, String; def title = object.title { 1 } },
     given_no_block: -> { field :title, String; def title = object.title(&nil) },
-    by_send: -> { field :title, String; def title = object.public_send(:title) },
     index: -> { field :title, String; def title = object[:title] },
     twice: -> { field :title, String; def title = object.title && object.title.dup },
     statements: -> { field :title, String; def title = (@asked = true; object.title) },

@@ -95,6 +95,7 @@ class FormulasTest < PlanTest
 
   # {what it does => [type, resolver method]}
   PLAIN = {
+    send: [String, -> { object.name.to_s.public_send(:upcase) }],
     format: [String, -> { format("%s, %p", object.name, [object.year]) }],
     interpolation: [String, -> { "#{object.name} (#{object.year}, #{object.price}, #{object.rate}, #{object.hidden})" }],
     strings: [String, -> { object.name.to_s.strip.squish.truncate(9, omission: "…").titleize.sub(/a/, "b").tr("o", "0") }],
@@ -230,7 +231,6 @@ class FormulasTest < PlanTest
     own_type: [String, -> { object.own.to_s.strip }],
     random: [INT, -> { [object.id].sample }],
     clock: [String, -> { object.name.to_s + Time.now.year.to_s }],
-    send: [String, -> { object.name.to_s.public_send(:upcase) }],
     method: [String, -> { object.name.method(:to_s).call }],
     eval: [String, -> { object.name.to_s.instance_eval { upcase } }],
     super: [String, -> { object.name.to_s + "#{self.class.graphql_name}" }]

@@ -70,6 +70,10 @@ class ObstacleTest < PlanTest
       "#{object.title} #{now}"
     end
 
+    is :around, String, /\A`around` reads a variable from around the method's block/, "writers.size"
+    writers = [1, 2]
+    define_method(:around) { object.title[0, writers.size] }
+
     is :context_asked, String, /\A`context_asked` asks `context` for more than a value by key\z/, "context.fetch"
     def context_asked = context.fetch(:locale, object.title)
 

@@ -67,6 +67,9 @@ module Pipeloader
       # True if that is so of one that is given a block which does no more, either.
       def iterates?(name) = ITERATIONS.include?(name) && rubys?(name)
 
+      # True if `public_send` calls what it is told to, of any such value.
+      def sends? = rubys?(:public_send)
+
       # True if somebody has made another method of that name, for some code.
       def refined?(name) = refined.include?(name)
 

@@ -17,8 +17,8 @@ module Pipeloader
       def chain(type, name)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
-        instructions = Bytecode.of(type.instance_method(name)) or return
-        chain = of_code(LocalVariables.written_out(instructions), instructions, type)
+        instructions = Bytecode.of(method = type.instance_method(name)) or return
+        chain = of_code(Captured.fold(LocalVariables.written_out(instructions), method), instructions, type)
         chain if chain&.calls&.any?
       end
 

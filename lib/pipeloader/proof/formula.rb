@@ -125,13 +125,14 @@ module Pipeloader
       @parameters = parameters
       @contexts = contexts
       @chains = chains.group_by(&:reader)
-      @methods = []
+      @methods = @captured = []
     end
 
     # @param methods [Array<UnboundMethod>] its own, and those that this calls
     # @return [Formula, nil] itself; nil where somebody refines one
     def calling(methods)
       @methods = methods
+      @captured = methods.filter_map { |method| Captured.of(method) }
       self unless methods.any? { |method| KnownMethods.refined?(method.name) }
     end
 
@@ -143,9 +144,9 @@ module Pipeloader
     # True if its method calls others.
     def helped? = @methods.many?
 
-    # True if one of its methods isn't as it was.
+    # True if one of its methods isn't as it was, or what is around it.
     def over?
-      @methods.any? { |method| @host.instance_method(method.name) != method }
+      @captured.any?(&:over?) || @methods.any? { |method| @host.instance_method(method.name) != method }
     rescue NameError # there is none
       true
     end

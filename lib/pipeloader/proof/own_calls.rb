@@ -61,6 +61,7 @@ module Pipeloader
       unknown(method, "rescues, ensures or loops") unless instructions.straight?
       @found[method] = nil
       steps = ConstantNames.fold(LocalVariables.written_out(instructions), @receiver ? method.bind(@receiver) : method)
+      steps = Captured.fold(steps, method)
       steps = @model ? OwnAttribute.fold(steps, @model, method) : steps
       @found[method] = without_own(method, ContextValue.fold(steps, (@host unless @model)))
     end

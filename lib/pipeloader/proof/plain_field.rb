@@ -40,6 +40,7 @@ module Pipeloader
       @field = field
       @permit = permit
       @method = resolver_method
+      @captured = Captured.of(@method) if @method
       @worked_out = @scope = LATER
       @of_associations = Bounded.new(MODELS).compare_by_identity # {model => Formula; nil where it is none}
       @helped = []
@@ -56,7 +57,7 @@ module Pipeloader
     end
 
     # True if its type has the same method for it, or none, and all others that are known are the same.
-    def current? = @method == resolver_method && [*@permit, *@helped].none?(&:over?)
+    def current? = @method == resolver_method && [*@permit, *@helped, *@captured].none?(&:over?)
 
     # @param host [Module, nil] whose resolver method of it is known
     # @return [String, nil] what stands in the way; nil if it is plain

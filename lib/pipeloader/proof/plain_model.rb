@@ -6,7 +6,7 @@ module Pipeloader
   class PlainModel
     CLASS_METHODS = %i[instantiate instantiate_instance_of discriminate_class_for_record _load_from_sql _query_by_sql
                        find_by_sql scope_for_association default_scoped relation].freeze
-    INSTANCE_METHODS = %i[init_with_attributes _read_attribute association respond_to?].freeze
+    INSTANCE_METHODS = %i[init_with_attributes _read_attribute association respond_to? public_send].freeze
     private_constant :CLASS_METHODS, :INSTANCE_METHODS
 
     class << self
@@ -80,7 +80,7 @@ module Pipeloader
     def objection_to_rows = odd_table || callbacks.objection_to_rows || own_code
 
     # @return [String, nil] why its attributes aren't what graphql-ruby is told; nil if they are
-    def objection_to_readers = foreign_of(%i[_read_attribute respond_to?].map { |name| @model.instance_method(name) })
+    def objection_to_readers = foreign_of(%i[_read_attribute respond_to? public_send].map { |name| @model.instance_method(name) })
 
     # Columns that every row must have: the primary key, the column that tells the class, and those that callbacks ask.
     #

@@ -14,7 +14,8 @@ module Pipeloader
     CONSTANT = "a literal that is frozen, with all in it, would be compiled"
     OBJECT = "only what is asked of `object` by its methods may be compiled"
     SUPER = "without `super` it may be compiled"
-    private_constant :PARAMETERS, :MEMO, :BLOCK, :CONSTANT, :OBJECT, :SUPER
+    AROUND = "a variable from around the method's block, which may be compiled where it is a literal, and no block asks for it"
+    private_constant :PARAMETERS, :MEMO, :BLOCK, :CONSTANT, :OBJECT, :SUPER, :AROUND
 
     class << self
       # @param type [Class] object type
@@ -97,6 +98,7 @@ module Pipeloader
         in [[_, { mid: }, Array] => step, *] then [of_block(mid), step]
         in [[:opt_getconstant_path, path] => step, *]
           [of_constant(path.join("::").delete_prefix("::")), step]
+        in [[:getlocal_WC_1 | :getlocal | :unknown, *] => step, *] then ["reads #{AROUND}", step]
         in [[*] => step, *] then [of_step(step), step]
         in [Symbol, *behind] then words(behind)
         in [] then ["does something that isn't known"]
