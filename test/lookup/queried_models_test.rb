@@ -308,6 +308,29 @@ class QueriedModelsTest < PlanTest
     end
   end
 
+  # Rows of a relation are read by SQL that ActiveRecord makes for each, so nothing is kept of it.
+  def test_columns_of_tenants
+    assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+      ActiveRecord::QueryMethods.prepend(Module.new { def build_arel(*) = super.tap { |it| klass.table_name == "posts" && it.where(Arel.sql("posts.id > \#{$tenant}")) } })
+      schemas = QueriedModelsTest.schemas_of(self, Integer, -> { def it = object.id + 1 })
+      answers = [1, 3, 1].map { |tenant| $tenant = tenant; assert_plan("{ books { it id } }", schemas, made: [QueriedModelsTest::Book]); schemas.last.execute("{ books { id } }").to_h }
+      assert_equal answers[0], answers[2]
+      refute_equal answers[0], answers[1]
+    RUBY
+  end
+
+  # As those do of which it is known: they write what the relation says.
+  def test_clauses_of_a_gems_own
+    assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+      ActiveRecord::QueryMethods.prepend(Module.new { class_eval("def build_arel(*) = super", "/gems/active_record_extended/lib/patch.rb") })
+      [false, true].each do |known|
+        Gem.loaded_specs["active_record_extended"] = Struct.new(:full_gem_path).new("/gems/active_record_extended") if known
+        schemas = QueriedModelsTest.schemas_of(self, Integer, -> { def it = ::Comment.where(post_id: object.id).count })
+        known ? assert_plan("{ books { it } }", schemas, made: [QueriedModelsTest::Book]) : assert_aside("{ books { it } }", schemas, model: QueriedModelsTest::Book)
+      end
+    RUBY
+  end
+
   def test_a_method_that_comes_later
     assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
       schemas = QueriedModelsTest.schemas_of(self, Integer, -> { def it = ::Comment.where(post_id: object.id).count })

@@ -13,7 +13,9 @@ module Pipeloader
     # Where Ruby's own methods are, those that aren't written in C.
     CORE = ["<internal:", "#{RbConfig::CONFIG["rubylibdir"]}/"].freeze
     LIBRARIES = [RbConfig::CONFIG["rubylibdir"], RbConfig::CONFIG["rubyarchdir"]].map { |folder| "#{folder}/" }.freeze
-    private_constant :ASSOCIATIONS, :RUBY, :PATCHES, :CORE, :LIBRARIES
+    # Gems that write clauses of a relation's own into its SQL, and look at nothing else.
+    SPELLING = %w[clickhouse-activerecord active_record_extended].freeze
+    private_constant :ASSOCIATIONS, :RUBY, :PATCHES, :CORE, :LIBRARIES, :SPELLING
 
     @folders = {} # {ActiveRecord => ["…/lib/active_record/", "…/lib/active_record.rb"]}
 
@@ -94,6 +96,13 @@ module Pipeloader
       #: (Method | UnboundMethod) -> bool
       def active_record_alone?(method) = alone?(method) { |it| active_record?(it) }
 
+      # True if a method makes SQL of what a relation says, and of nothing else.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def spells?(method)
+        alone?(method) { |it| active_record?(it) || of_gems?(SPELLING, it) }
+      end
+
       # The same of ActiveSupport's.
       #
       #: (Method | UnboundMethod) -> bool
@@ -150,6 +159,12 @@ module Pipeloader
           method = method.super_method
         end
         true
+      end
+
+      # True if one of these gems defines it, by their names.
+      def of_gems?(names, method)
+        folders = Gem.loaded_specs.values_at(*names).compact.map { |it| "#{it.full_gem_path}/" }
+        method.source_location&.first.to_s.start_with?(*folders)
       end
 
       # @return [Array<String>, nil] as those of hosts, of one that may be loaded later

@@ -71,7 +71,7 @@ module Pipeloader
       types = queried? ? @reflection.relation_types : Provenance.association_types(@model)
       (!queried? || models_own?(called.first)) && @queries.all? { |call| query?(call.name) } && merged_known?(@queries) &&
         types.product(called).all? { |type, name| type.method_defined?(name) } &&
-        Provenance.active_record_alone_in?(types, called + inside + AssociationQuery::BUILDING) &&
+        Provenance.active_record_alone_in?(types, called + inside) && AssociationQuery.spelled_alone?(types) &&
         Provenance.active_record_alone_in?([ActiveRecord::QueryMethods::WhereChain], %i[not])
     end
 

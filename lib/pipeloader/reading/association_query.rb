@@ -18,8 +18,8 @@ module Pipeloader
                relation connection_pool].freeze
     # What makes SQL of a relation, each time anew: a gem may add its tenants there.
     BUILDING = %i[arel build_arel].freeze
-    RELATION = (%i[to_a records load exec_queries exec_main_query instantiate_records] + BUILDING).freeze
-    private_constant :MOST, :PROJECTIONS
+    RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records].freeze
+    private_constant :MOST, :PROJECTIONS, :BUILDING
 
     class << self
       # @return [AssociationQuery] kept as long as ActiveRecord keeps what it has built for that class
@@ -30,6 +30,11 @@ module Pipeloader
           known = klass.instance_variable_set(:@pipeloader_association_query, Known.new(built, {}.compare_by_identity))
         end
         known.queries[reflection] ||= new(klass, reflection)
+      end
+
+      # True if what the relations of these +types+ say is all that SQL is made of.
+      def spelled_alone?(types)
+        types.product(BUILDING).all? { |type, name| Provenance.spells?(type.instance_method(name)) }
       end
 
       # The relation that an association reads by.
@@ -63,7 +68,9 @@ module Pipeloader
       @reflection = reflection
       @single = reflection.chain.size == 1
       @key = reflection.join_foreign_key if @single && reflection.type.nil? && !reflection.join_foreign_key.is_a?(Array)
-      @hosts_own = read_by.all? { |method| Provenance.active_record_alone?(method) }
+      relation = @klass.relation_delegate_class(ActiveRecord::AssociationRelation)
+      @hosts_own = read_by(relation).all? { |method| Provenance.active_record_alone?(method) } &&
+                   AssociationQuery.spelled_alone?([relation])
       @readable = depends_on_keys? && @hosts_own
       @reads = Bounded.new(PROJECTIONS).compare_by_identity # {Projection or nil => {hash of scopes => [scopes, AssociationRead]}}
     end
@@ -125,8 +132,7 @@ module Pipeloader
     end
 
     # @return [Array<Method, UnboundMethod>] by which ActiveRecord reads it
-    def read_by
-      relation = @klass.relation_delegate_class(ActiveRecord::AssociationRelation)
+    def read_by(relation)
       # That of `has_and_belongs_to_many` has no class: ActiveRecord reads by another one.
       host = @reflection.active_record._reflect_on_association(@reflection.name) || @reflection
       ASSOCIATION.map { |name| host.association_class.instance_method(name) } +
