@@ -584,6 +584,18 @@ class FormulasTest < PlanTest
     before.send(:remove_method, :center)
   end
 
+  # What is written of a list asks its items; an empty Hash has none.
+  def test_inspect_of_somebodys
+    before = Module.new { def inspect = "mine" }
+    ActiveSupport::Duration.prepend(before)
+    asked = Pipeloader::KnownMethods.instance_variable_get(:@rubys).clear
+    assert_plan(QUERIES.first, schemas_of(String, -> { (object.name || {})["a"].to_s }))
+    assert_aside(QUERIES.first, schemas_of(String, -> { [object.name.to_s].join }), model: Thing)
+  ensure
+    before.send(:remove_method, :inspect)
+    asked.clear
+  end
+
   # (Ruby 3.1 has instructions of their own for these.)
   def test_greatest_and_least_of_somebodys
     before = Module.new { def max(*) = super.to_i + 100; def min(*) = super.to_i - 100 }

@@ -96,8 +96,10 @@ module Pipeloader
       private
 
       def shows?(steps)
-        steps.any? { |name, *rest| COLLECTING.include?(name) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
+        steps.any? { |name, *rest| collects?(name, *rest) || rest.grep(Hash).any? { |call| call[:mid] == :% } }
       end
+
+      def collects?(name, size = nil, *) = COLLECTING.include?(name) && size != 0
 
       # True if nobody else has defined it for a value that there can be, by the time it is first asked.
       def rubys?(name)
