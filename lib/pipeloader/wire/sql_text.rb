@@ -3,16 +3,19 @@
 module Pipeloader
   # Classifies SQL by its text, where ActiveRecord has nothing but the text.
   module SQLText
-    # Plain SELECTs, VALUES and the like, but no WITH that writes.
-    PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table|with\b(?!.*\b(?:insert|update|delete|merge)\b))}mi
+    # Plain SELECTs, VALUES and the like; and WITH, which may write. A text may be long, so each is looked for once.
+    PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table)}mi
+    WITH = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*with\b}mi
+    WRITES = /\b(?:insert|update|delete|merge)\b/i
     QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
 
     # Functions that set something, by their names: the application's may be called set_tenant. What becomes of set_config, its
     # arguments say.
     SETTING = /setseed|set_(?!config\b|bit\b|byte\b|masklen\b)\w+/i
 
-    # Changes the session, or opens a transaction that ActiveRecord knows nothing of.
-    SETS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
+    # Changes the session, or opens a transaction that ActiveRecord knows nothing of: as the first statement, and as any.
+    SETS_FIRST = %r{\A(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
+    SETS = Regexp.new(SETS_FIRST.source.sub("\\A", "(?:\\A|;)"), SETS_FIRST.options)
     SETS_BY_FUNCTION = /\b(?:#{SETTING}|set_config|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
     # Lasting changes of a session that makes it answer otherwise than others of its pool: as above, but for what ends with the
@@ -37,7 +40,8 @@ module Pipeloader
 
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :QUOTED, :SETTING, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
+    private_constant :PLAIN, :WITH, :WRITES, :QUOTED, :SETTING, :SETS_FIRST, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS,
+                     :CONTROLS, :DOLLAR_QUOTED
 
     # {SQL => what #effect_on_session, and #left_in_transaction, say of it; how many parameters it has}
     EFFECTS, LEFT, PARAMETERS = Array.new(3) { Bounded.new(1000) }
@@ -49,7 +53,7 @@ module Pipeloader
       #
       #: (String) -> bool
       def plain?(sql)
-        PLAIN.match?(sql) && one_statement?(sql)
+        (PLAIN.match?(sql) || reads_with?(sql)) && one_statement?(sql)
       rescue ArgumentError # invalid encoding: ActiveRecord reports it
         false
       end
@@ -68,7 +72,7 @@ module Pipeloader
       #
       #: (String) -> bool
       def sets?(sql)
-        SETS.match?(sql) || SETS_BY_FUNCTION.match?(sql)
+        (sql.include?(";") ? SETS : SETS_FIRST).match?(sql) || SETS_BY_FUNCTION.match?(sql)
       rescue ArgumentError # invalid encoding: ActiveRecord reports it
         false
       end
@@ -121,6 +125,8 @@ module Pipeloader
       rescue ArgumentError # invalid encoding
         :changes
       end
+
+      def reads_with?(sql) = (begun = WITH.match(sql)) ? !WRITES.match?(sql, begun.end(0)) : false
 
       # A semicolon in a literal ends nothing. Where a backslash could quote a quote, the answer is no.
       def one_statement?(sql)
