@@ -19,6 +19,7 @@ class QueriedModelsTest < PlanTest
     alias_attribute :book_id, :post_id
     scope :written, -> { where.not(commenter_id: nil) }
     scope :of, ->(id) { where(post_id: id) }
+    scope :at_least, ->(score) { where("score >= ?", score.abs) }
     default_scope { where("comments.id > 2") }
   end
 
@@ -221,10 +222,21 @@ class QueriedModelsTest < PlanTest
       def those(least:) = ::Comment.where(post_id: object.id, score: least).count
       field :mine, GraphQL::Types::Boolean
       def mine = ::Comment.exists?(post_id: object.id, commenter_id: context[:me])
+      field :of_me, GraphQL::Types::Boolean
+      def of_me = ::Comment.exists?(commenter_id: context[:me], post_id: object.id)
+      field :of_me_or_none, Integer
+      def of_me_or_none
+        me = context[:me]
+        ::Comment.where(post_id: object.id, commenter_id: me).count
+      end
+      field :by_scope, Integer do
+        argument :least, Integer
+      end
+      def by_scope(least:) = QueriedChapter.at_least(least).where(post_id: object.id).count
     end
     schemas = schemas({ books: [[book], -> { Book.order(:id) }] })
     [1, 2, nil, "3"].each do |me|
-      answer = assert_plan("{ books { a: those(least: 3) b: those(least: 5) mine } }", schemas, context: { me: me })
+      answer = assert_plan("{ books { a: those(least: 3) b: those(least: 5) mine ofMe ofMeOrNone byScope(least: 4) } }", schemas, context: { me: me })
       assert(answer["data"]["books"].any? { |it| it["mine"] }) if me == 1
     end
   end

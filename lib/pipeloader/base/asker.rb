@@ -45,7 +45,7 @@ module Pipeloader
 
     # @param field [GraphQL::Schema::Field, nil]
     # @param type [Class, nil] object type whose +method+ would read; nil where graphql-ruby reads what is returned
-    # @param method [UnboundMethod] of which it is known that it begins with `object.`
+    # @param method [UnboundMethod] of which it is known that it asks the record before its arguments or the context are needed
     def initialize(field, type = nil, method = nil)
       @field = field
       @type = type
@@ -73,11 +73,23 @@ module Pipeloader
       state ? state.current_field = before : Fiber[FIELD] = before
     end
 
-    # Its object isn't anyone else's: only its record is asked for.
+    # Its object isn't anyone else's: only its record is asked for. It has no context: where a local variable is given something
+    # of that first, the method isn't among the callers.
     def below_method(read)
+      begun = false
       object = @type.allocate
-      object.instance_variable_set(:@object, Record.new(read))
-      catch(READ) { @method.bind_call(object, **@arguments) }
+      object.instance_variable_set(:@object, Record.new(-> { (begun = true) && read.call }))
+      catch(READ) do
+        begin_method(object) { raise if begun }
+        read.call
+      end
+    end
+
+    # Yields where it raises.
+    def begin_method(object)
+      @method.bind_call(object, **@arguments)
+    rescue StandardError
+      yield
     end
   end
 end

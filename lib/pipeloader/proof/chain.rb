@@ -24,12 +24,13 @@ module Pipeloader
 
     # Stands for what the record says, in the conditions of what is asked of a model: `Comment.where(post_id: object.id)`.
     class OfOwner < ActiveRecord::StatementCache::Substitute
-      # @return [Array<OfOwner>] those in a +value+
-      def self.all(value)
+      # @param also [Class] of what is wanted besides
+      # @return [Array<OfOwner>] those in a +value+, in the order in which the record is asked
+      def self.all(value, also = self)
         case value
-        when OfOwner then [value]
-        when Scope then all(value.calls.map(&:to_a))
-        when Array, Hash then value.to_a.flat_map { |it| all(it) }
+        when OfOwner, also then [value]
+        when Scope then all(value.calls.map(&:to_a), also)
+        when Array, Hash then value.to_a.flat_map { |it| all(it, also) }
         else []
         end
       end
@@ -106,6 +107,14 @@ module Pipeloader
 
     # @return [Array<OfOwner>] what it asks that model by
     def of_owner = OfOwner.all(calls.map(&:to_a))
+
+    # True if nothing is given an argument or a ContextValue before the record is asked.
+    def owner_first?
+      return true unless queried && parameters.any?
+
+      first = OfOwner.all(calls.map(&:to_a), Parameter).first
+      OfOwner === first && !first.reader.nil?
+    end
 
     # True if it ends with a question for one record.
     def single? = single_call?(calls.last)

@@ -91,7 +91,7 @@ module Pipeloader
     #
     # @param many [Boolean] whether that is a relation, which graphql-ruby reads when the resolver method has returned it
     # @return [Asker]
-    def asker(many) = asked && !many ? Asker.new(@field, @type, @method) : Asker.new(@field)
+    def asker(many) = asked&.owner_first? && !many ? Asker.new(@field, @type, @method) : Asker.new(@field)
 
     # The formula by which its resolver method, or the record's method, computes from columns, where nothing else is in the way.
     #
