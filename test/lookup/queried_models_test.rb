@@ -23,6 +23,11 @@ class QueriedModelsTest < PlanTest
     default_scope { where("comments.id > 2") }
   end
 
+  class QueriedTorn < ActiveRecord::Base
+    self.table_name = "comments"
+    default_scope { joins("FULL JOIN posts ON posts.id = comments.post_id AND comments.id = 3") }
+  end
+
   class QueriedOwn < ActiveRecord::Base
     self.table_name = "comments"
     def self.where(*) = super.order(:id)
@@ -142,6 +147,7 @@ class QueriedModelsTest < PlanTest
     inequality: [Integer, -> { def it = ::Comment.where.not(post_id: object.id).count }],
     sql: [Integer, -> { def it = ::Comment.where("post_id = ?", object.id).count }],
     argument_of_a_scope: [Integer, -> { def it = QueriedChapter.of(object.id).count }],
+    scope_that_joins_by_sql: [Integer, -> { def it = QueriedTorn.where(id: object.author_id).count }],
     unscoped: [Integer, -> { def it = ::Comment.where(post_id: object.id).rewhere(post_id: 3).count }],
     through_merge: [Integer, -> { def it = ::Post.joins(:comments).merge(::Comment.where(post_id: object.id)).count }],
     enum_column: [Integer, -> { def it = QueriedChapter.where(score: object.likes).count }],
@@ -156,6 +162,7 @@ class QueriedModelsTest < PlanTest
 
   # … and these where there are all.
   SOME = {
+    joined_by_sql: [Integer, -> { def it = ::Comment.joins("RIGHT JOIN posts ON posts.id = comments.post_id AND comments.id = 3").where(id: object.author_id).count }],
     nothing_for_a_key: [Integer, -> { def it = ::Post.where(author_id: object.author_id).count }], # IS NULL
     found_nowhere: [String, -> { def it = ::User.find(object.id).name }],
     find_nobody: [type("QueriedUser") { field :name, String }, -> { def it = ::User.find(object.author_id) }],

@@ -132,7 +132,10 @@ module Pipeloader
 
     def arel_of(relation)
       relation = asked_of(relation)
-      ask(relation) if relation.is_a?(ActiveRecord::Relation) && fits?(relation)
+      return unless relation.is_a?(ActiveRecord::Relation) && fits?(relation)
+      raise DoesNotFit if queried? && needs_key? && !@reflection.complete?(relation) # by a scope
+
+      ask(relation)
     end
 
     # There is no owner, though a scope may ask for it, or for its records.

@@ -13,7 +13,8 @@ module Pipeloader
     # Calls whose conditions may have what the record says.
     CONDITIONS = %i[where find_by exists?].freeze
     JOINS = %i[joins left_joins left_outer_joins].freeze
-    private_constant :CONDITIONS
+    INNER = [Arel::Nodes::InnerJoin, Arel::Nodes::OuterJoin].freeze
+    private_constant :CONDITIONS, :INNER
     # Class methods that a model's queries go through.
     METHODS = [*AssociationQuery::MODEL, :all, :unscoped].freeze
 
@@ -46,7 +47,8 @@ module Pipeloader
       @substitutes = chain.of_owner
       conditions = chain.calls.flat_map { |call| conditions(call) }
       columns = @substitutes.map { |value| column(value, conditions) }
-      @equal = equalities(joined(chain), conditions)
+      @joined = joined(chain)
+      @equal = equalities(@joined, conditions)
       @owners_key = OwnersKey.comparing(owner, columns, @equal) if [*columns, *@equal].none?(&:nil?)
     end
 
@@ -65,11 +67,14 @@ module Pipeloader
 
     # True if no row is found for a record without a key: elsewhere ActiveRecord asks for those whose column IS NULL.
     def needs_key?
-      @equal.all? do |model, column, table|
+      complete?(@joined) && @equal.all? do |model, column, table|
         own = model.equal?(@klass) && table.instance_of?(Arel::Table) && table.name == model.table_name
         own && !model.columns_hash.fetch(column).null
       end
     end
+
+    # True if a +relation+ joins nothing that may bring rows of the table in which all is NULL: as a RIGHT JOIN does, in SQL.
+    def complete?(relation) = relation.arel.join_sources.all? { |it| INNER.include?(it.class) }
 
     # @return [Array<Class>] of the relations that its calls are asked of
     def relation_types = [@klass.relation_delegate_class(ActiveRecord::Relation)]
