@@ -28,6 +28,11 @@ class QueriedModelsTest < PlanTest
     default_scope { joins("FULL JOIN posts ON posts.id = comments.post_id AND comments.id = 3") }
   end
 
+  class QueriedRated < ActiveRecord::Base
+    self.table_name = "comments"
+    attribute :score, :float
+  end
+
   class QueriedOwn < ActiveRecord::Base
     self.table_name = "comments"
     def self.where(*) = super.order(:id)
@@ -157,6 +162,7 @@ class QueriedModelsTest < PlanTest
     volatile: [Integer, -> { def it = ::Comment.where(post_id: object.id).where("random() >= 0").count }],
     bad_sql: [Integer, -> { def it = ::Comment.where(post_id: object.id).where("nothing = 3").count }],
     in_a_table_that_is_not: [Integer, -> { def it = ::Comment.where(posts: { id: object.id }).count }],
+    value_that_no_type_casts: [Integer, -> { def it = QueriedRated.where(post_id: object.id, score: :low).count }],
     writes: [Integer, -> { def it = ::Comment.where(post_id: object.id).where("score < 0").delete_all }]
   }.freeze
 

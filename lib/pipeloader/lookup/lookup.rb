@@ -261,7 +261,7 @@ module Pipeloader
     rescue ActiveRecord::ActiveRecordError, DoesNotFit
       raise
     rescue StandardError => e # of a scope's: graphql-ruby's to see, where it comes from there
-      raise DoesNotFit.verdict(e) { [said(connection), arel_of(relation_with(substitutes))] }
+      raise DoesNotFit.verdict(e) { [said(connection), for_each_key(connection)] }
     end
 
     # Scopes were asked again for the statement, and once more after it: one that says something else each time isn't kept.
@@ -286,10 +286,11 @@ module Pipeloader
       Asked.new(Shape.for_each_key(sql, at, @owners_key.arrays), others, preparable || prepares?(sql), -1)
     end
 
-    # A text may be changed in place once it has been asked for.
+    # A text may be changed in place once it has been asked for. What a type can't cast, it says here, and not as it is sent.
     def kept(bind)
       return bind.dup.freeze if bind.is_a?(String)
 
+      bind.value_for_database if bind.is_a?(ActiveModel::Attribute)
       bind.is_a?(ActiveModel::Attribute) && bind.value.is_a?(String) ? bind.with_cast_value(bind.value.dup.freeze) : bind
     end
 
