@@ -2,11 +2,13 @@
 
 require_relative "expressions"
 require_relative "documents"
+require_relative "queries"
 
 module Fuzz
   # Makes a program from a seed: a World, by asking each feature what it adds.
   class Maker
     include Expressions
+    include Queries
 
     NAMES = %w[Author Post Comment Tag Profile Group Ticket Note Record Plan Page Level Job Person Category].freeze
     WORDS = Expressions::WORDS
@@ -16,9 +18,11 @@ module Fuzz
     def inspect = "#<#{self.class}>"
 
     # @param without [Array<String>] names of features that are left out
-    def initialize(seed, engine: nil, without: [])
+    # @param favored [Array<String>] names of features that are used ten times as often
+    def initialize(seed, engine: nil, without: [], favored: [])
       engine ||= Random.new(seed).rand < 0.6 ? "interpreter" : "next"
       @world = World.new(seed, engine)
+      @favored = favored
       @features = Fuzz.features.reject do |it|
         without.include?(it.name) || (it.only && it.only.to_s != engine)
       end
@@ -58,7 +62,7 @@ module Fuzz
     # Runs the hook of each feature that the dice choose.
     def run(hook, *given)
       @features.each do |feature|
-        next unless (block = feature.hooks[hook]) && chance(feature.weight)
+        next unless (block = feature.hooks[hook]) && (chance(feature.weight) || @favored.include?(feature.name))
 
         add(feature, block, given)
       end
@@ -72,7 +76,7 @@ module Fuzz
     def draw_options
       kept = pick([0.1, 0.3, 0.6, 1.0])
       world.options[:own_fields] = pick([0..2, 0..4, 3..9])
-      @features = @features.select { |it| it.weight >= 1 || chance(kept) }
+      @features = @features.select { |it| it.weight >= 1 || chance(kept) || @favored.include?(it.name) }
       world.options[:dataloader] = world.next? || chance(0.35)
       world.options[:rows] = chance(0.25) ? 14 : 6
     end
@@ -132,7 +136,7 @@ module Fuzz
       types.each { |it| world.sections[:types] << it.node }
       types.each { |type| plain_fields(type, type.model) }
       types.each { |type| run(:type, type, type.model) }
-      fields = @features.select { |it| it.hooks[:field] }.map { |it| [it, it.weight] }
+      fields = @features.select { |it| it.hooks[:field] }.map { |it| [it, @favored.include?(it.name) ? it.weight * 10 : it.weight] }
       types.each do |type|
         int(world.options[:own_fields]).times do
           feature = dice.weighted(fields)

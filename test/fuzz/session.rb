@@ -13,8 +13,9 @@ module Fuzz
     # @param seed [Integer] the first
     # @param minutes [Numeric, nil] nil for that seed alone
     # @param features [Array<String>] names of known defects' features that are on all the same
-    def initialize(seed:, minutes: nil, jobs: 2, engine: nil, without: [], known: false, shrink: SHRINK, verbose: false)
+    def initialize(seed:, minutes: nil, jobs: 2, engine: nil, without: [], known: false, favored: [], shrink: SHRINK, verbose: false)
       @seed, @minutes, @jobs, @engine, @shrink, @verbose = seed, minutes, jobs, engine, shrink, verbose
+      @favored = favored
       @without = without + (known ? [] : Fuzz.features.select(&:known).map(&:name))
       @known = known
       @counts = Hash.new(0)
@@ -109,7 +110,7 @@ module Fuzz
 
     # @return [Hash] what the session is told of a seed
     def attempt(seed)
-      world = Maker.new(seed, engine: @engine, without: @without).make
+      world = Maker.new(seed, engine: @engine, without: @without, favored: @favored).make
       text = Maker.text(world)
       checks = checks(seed)
       report = trial(world, text, checks, explain: true)
