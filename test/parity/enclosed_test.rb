@@ -50,6 +50,8 @@ class EnclosedTest < PlanTest
     field :lang, String
     field :comments, [COMMENT]
     field :author_name, String
+    field :broken, String
+    def broken = raise(Refused)
     def lang = "#{I18n.locale} #{Current.tenant}"
     def author_name = "#{object.author.name}".dup.concat(" #{I18n.locale}")
   end
@@ -104,6 +106,14 @@ class EnclosedTest < PlanTest
     outcomes.each { |plain, piped| assert_equal plain, piped }
     outcomes.first.first
   end
+
+  # The errors' messages say where they were raised, so their classes are compared, from the one that leaves to the first.
+  def assert_wrapped_alike(text, schemas, context)
+    plain, piped = schemas.map { |it| Array.new(3) { classes_of(assert_raises(StandardError) { it.execute(text, context: context) }) } }
+    assert_equal plain, piped
+  end
+
+  def classes_of(error) = error ? [error.class, *classes_of(error.cause)] : []
 
   # Around all fields; and it's left when they are done.
   def test_a_tracer_that_sets
@@ -243,6 +253,19 @@ class EnclosedTest < PlanTest
       end
       assert_alike("{ count secrets { title } }", schemas)
       assert_alike("{ secret { title } count }", schemas)
+    end
+  end
+
+  # `use GraphQL::Backtrace` wraps what nobody handles, in the field where it's raised and in each list that this one is in.
+  def test_what_a_backtrace_wraps
+    [[true, nil], [false, { backtrace: true }]].each do |always, context|
+      schemas = pair do
+        use(GraphQL::Backtrace) if always
+        define_singleton_method(:unauthorized_object) { |_| raise Refused }
+      end
+      assert_wrapped_alike("{ count secrets { title } }", schemas, context)
+      assert_wrapped_alike("{ secret { title } count }", schemas, context)
+      assert_wrapped_alike("{ posts { id broken } }", schemas, context)
     end
   end
 

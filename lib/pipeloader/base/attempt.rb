@@ -102,8 +102,11 @@ module Pipeloader
     # The application's handlers are asked what it is.
     def offer(error) = note(error, :offered)
 
-    # True if it has left a field, and handlers were never asked: of it, or of what it was made of.
-    def unhandled?(error) = known?(error, :left) && !known?(error, :offered)
+    # True if it has left a field: it, or what it was made of.
+    def left?(error) = known?(error, :left)
+
+    # True if it has, and handlers were never asked.
+    def unhandled?(error) = left?(error) && !known?(error, :offered)
 
     def written = @wrote ||= !Attempt.looking?
     def set = @set ||= !Attempt.looking?

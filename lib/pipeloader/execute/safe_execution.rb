@@ -54,10 +54,17 @@ module Pipeloader
     alias inspect to_s
 
     # @param sample [ProofSample, nil]
-    def execute(sample, &)
+    def execute(sample, &) = executed(sample, &) || repeat(&)
+
+    private
+
+    # What is raised here is no cause of what is raised when it's repeated: that comes after the rescue.
+    #
+    # @return [Array<GraphQL::Query::Result>, nil] nil if it is to be repeated
+    def executed(sample, &)
       @attempt.restarts = (@given if SafeExecution.plain?(@schema))
       results = @attempt.around { yield(@queries, @context) }
-      return repeat(&) if @attempt.enclosed && !interrupted?(@attempt.enclosed) && repeatable?
+      return if @attempt.enclosed && !interrupted?(@attempt.enclosed) && repeatable?
       return in_order(results, &) if @attempt.left_settings && @given&.queries?
 
       sample.take(DoubleCheck.new(@schema, @given, results, &), @breaks) if sample && harmless?
@@ -67,26 +74,28 @@ module Pipeloader
 
       again = repeatable?
       open_breaker(told(e), @schema, @queries) unless @met
-      again ? repeat(&) : raise
+      raise unless again
     rescue Enclosures::Directed
-      repeat(&)
+      nil
     rescue StandardError, ScriptError, SystemStackError => e
       raise unless answerable?(e) && repeatable?
-
-      repeat(&)
     end
-
-    private
 
     # True if graphql-ruby by itself may make an answer of what leaves: it executes a field inside of those above it, and whatever
     # is raised there is given to handlers of theirs.
     def answerable?(error)
       return false if interrupted?(error)
       return true if @attempt.loses_fields? # it may be of one of those
+      return true if GraphQL::Backtrace::TracedError === error || (@attempt.left?(error) && backtraced?)
       return false unless @attempt.unhandled?(error)
       return true if SystemStackError === error # it is executed on the thread's own stack
 
       GraphQL::ExecutionError === error || !GraphQL::Execution::Errors.find_handler_for(@schema, error.class).nil?
+    end
+
+    # True if graphql-ruby makes a GraphQL::Backtrace::TracedError of what it handles: one in each list that the field is in.
+    def backtraced?
+      @schema.using_backtrace || @queries.any? { |it| (it.is_a?(Hash) ? it[:context] : it.context)&.[](:backtrace) }
     end
 
     # True if its time is over: nothing is done again.
