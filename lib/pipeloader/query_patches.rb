@@ -11,6 +11,7 @@ module Pipeloader
         GraphQL::Execution::Lazy.prepend(SharedLazy)
         GraphQL::Dataloader::ActiveRecordAssociationSource.prepend(AssociationSource)
         GraphQL::Pagination::RelationConnection.prepend(RelationConnection)
+        GraphQL::Pagination::Connection.prepend(ConnectionTurns)
         install_on_interpreter
         install_on_next if defined?(GraphQL::Execution::FieldResolveStep)
         GraphQL::Query::Context.prepend(QueryContext)
@@ -135,6 +136,7 @@ end
 require "pipeloader/patches/dataloader_source"
 require "pipeloader/patches/association_source"
 require "pipeloader/patches/relation_connection"
+require "pipeloader/patches/connection_turns"
 require "pipeloader/patches/interpreter_runtime"
 require "pipeloader/patches/runtime_plan"
 require "pipeloader/patches/redefinitions"
