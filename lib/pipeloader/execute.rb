@@ -5,6 +5,7 @@
 # In: a plan, and what a resolver has returned. Out: Hashes and Arrays of the response, or DoesNotFit where graphql-ruby is to do
 # it. Called by: the patches of graphql-ruby's engines.
 
+require "pipeloader/execute/field_clock"
 require "pipeloader/execute/field_trace"
 require "pipeloader/execute/follower"
 require "pipeloader/execute/followers"

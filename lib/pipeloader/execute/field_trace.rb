@@ -3,7 +3,8 @@
 module Pipeloader
   # A query's trace, as far as it looks at fields. What an application's own does at a field can't be known: it is to see each.
   # Those that graphql-ruby makes for monitoring (AppSignal, Datadog, New Relic, Prometheus, Scout, Sentry, StatsD) measure the
-  # fields that bring objects, and are told of a plan's once for all objects, as Execution::Next tells of all fields.
+  # fields that bring objects, and are told of a plan's once for all objects, as Execution::Next tells of all fields. That of
+  # GraphQL::Schema::Timeout looks at the clock, where nobody else looks.
   class FieldTrace
     # From graphql 2.6 on it is asked for `objects`.
     HOOKS = (%i[begin_execute_field execute_field end_execute_field begin_authorized authorized end_authorized objects
@@ -16,21 +17,30 @@ module Pipeloader
     class << self
       # True if it has to see each field.
       def of_each?(trace)
-        trace.instance_variable_get(:@trace_scalars) || HOOKS.any? { |name| someones?(trace.method(name)) }
+        return true if trace.instance_variable_get(:@trace_scalars) || HOOKS.any? { |name| someones?(trace.method(name)) }
+
+        FieldClock.watched?(trace) && measures?(trace)
       end
 
       # @param query [GraphQL::Query]
       # @return [FieldTrace, nil] nil if nobody looks
       def of(query)
         trace = query.current_trace
-        new(trace, query) unless trace.method(:begin_execute_field).owner.equal?(GraphQL::Tracing::Trace)
+        new(trace, query) if measures?(trace)
       end
 
       private
 
+      # True if it is told of a field that brings objects.
+      def measures?(trace)
+        method = trace.method(:begin_execute_field)
+        method = method.super_method while FieldClock.watches?(method)
+        !method.owner.equal?(GraphQL::Tracing::Trace)
+      end
+
       def someones?(method)
         until method.nil? || method.owner.equal?(GraphQL::Tracing::Trace)
-          return true unless method.source_location&.first == MONITORS
+          return true unless method.source_location&.first == MONITORS || FieldClock.watches?(method)
 
           method = method.super_method
         end

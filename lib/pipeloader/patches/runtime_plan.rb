@@ -15,16 +15,16 @@ module Pipeloader
           fiber = ResolverFiber.current
           fiber.settle if fiber && !pipeloader_around?(ast_node)
           if pipeloader_plans
-            places = @pipeloader_object_lists.places
-            unless (maker = places.known_maker(value, field, ast_node, next_selections, arguments))
-              tree = pipeloader_plans.grow_either(value, current_type, next_selections, ast_node, context)
+            places = pipeloader_places
+            unless (maker = places&.known_maker(value, field, ast_node, next_selections, arguments))
+              tree = pipeloader_tree(value, current_type, next_selections, ast_node)
               return set_result(selection_result, result_name, tree, false, is_non_null) if tree
 
-              maker = places.maker(value, field, current_type, is_non_null, ast_node, next_selections, arguments)
+              maker = places&.maker(value, field, current_type, is_non_null, ast_node, next_selections, arguments)
             end
             return @pipeloader_object_lists.bring(maker, selection_result, result_name, value) if maker
 
-            value, place = pipeloader_place(value, current_type, field, ast_node, next_selections, arguments)
+            value, place = pipeloader_place(places, value, current_type, field, ast_node, next_selections, arguments) if places
             return @pipeloader_object_lists.fill(place, selection_result, result_name, value) if place
           end
           value = pipeloader_list(value, current_type, next_selections, ast_node)
@@ -66,7 +66,7 @@ module Pipeloader
 
       def pipeloader_partial(result)
         object = result.graphql_application_value
-        return unless object.is_a?(GraphQL::Schema::Object) && (plans = pipeloader_plans)
+        return unless object.is_a?(GraphQL::Schema::Object) && (plans = pipeloader_plans) && pipeloader_places
 
         type = result.graphql_result_type
         return unless (model = ReturnedValue.model_of_object(object.object, type))
@@ -76,12 +76,12 @@ module Pipeloader
       end
 
       # @return [Array(Object, (ObjectPlace | nil))] the value, or its records if they are to be gone through in their place
-      def pipeloader_place(value, type, field, node, selections, arguments)
+      def pipeloader_place(places, value, type, field, node, selections, arguments)
         type = TypeWrappers.nullable(type)
         return [value] if !type.list? || ReturnedValue.connection?(value)
         return [value] unless (model = ReturnedValue.model(value) || ReturnedValue.things(value, schema))
 
-        place = @pipeloader_object_lists.places.at(field, type.of_type, node, selections, arguments, model) or return [value]
+        place = places.at(field, type.of_type, node, selections, arguments, model) or return [value]
         records = ReturnedValue.list(value)
         records.is_a?(Array) && place.takes?(records) ? [records, place] : [records || value]
       end
@@ -129,12 +129,25 @@ module Pipeloader
         end
       end
 
+      def pipeloader_tree(value, type, selections, node)
+        FieldClock.within(@query) { pipeloader_plans.grow_either(value, type, selections, node, context) }
+      end
+
       def pipeloader_plans
         return @pipeloader_plans if defined?(@pipeloader_plans)
 
         @pipeloader_plans = (Plans.of(@query) if ResolverFiber.current)
         @pipeloader_object_lists = ObjectLists.new(self, @dataloader, @pipeloader_plans) if @pipeloader_plans
         @pipeloader_plans
+      end
+
+      # Where objects are made of records; nowhere where each of their fields is to look at the clock.
+      #
+      # @return [ObjectPlaces, nil]
+      def pipeloader_places
+        return @pipeloader_places if defined?(@pipeloader_places)
+
+        @pipeloader_places = FieldClock.watched?(@query.current_trace) ? nil : @pipeloader_object_lists.places
       end
     end
   end

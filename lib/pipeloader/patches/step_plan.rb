@@ -26,8 +26,10 @@ module Pipeloader
         return unless ResolverFiber.current && pipeloader_one_for_each? && (plans = Plans.of(query))
 
         query.context.pipeloader_types = @runner.runtime_type_at
-        trees = plans.grow_all(@field_results, @field_definition.type, pipeloader_selections, @ast_node, query.context)
-        pipeloader_write(trees) if trees.any?
+        trees = FieldClock.within(query) do
+          plans.grow_all(@field_results, @field_definition.type, pipeloader_selections, @ast_node, query.context)
+        end
+        pipeloader_write(trees) if trees&.any?
       end
 
       # True if `resolve_batch` has returned as many as it was to.
