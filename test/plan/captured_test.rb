@@ -79,6 +79,86 @@ class CapturedTest < PlanTest
     end
   end
 
+  # What is asked of the database, too: of an association by a chain, of one that is chosen by its name, and of a model.
+  def test_another_value_asks_the_database_for_something_else
+    id = 2
+    name = :comments
+    comment = type("CapturedRemark") { field :id, Integer }
+    story = type("CapturedAsking") do
+      field :number, Integer
+      field :some, [comment]
+      field :named, [comment]
+      field :found, comment
+      field :pages, comment.connection_type
+      field :word, String
+      define_method(:number) { object.comments.where(id: id).count }
+      define_method(:some) { object.comments.where(id: id) }
+      define_method(:named) { object.public_send(name) }
+      define_method(:found) { Comment.find_by(post_id: object.id, id: id) }
+      define_method(:pages) { object.public_send(name) }
+      define_method(:word) { object.public_send(id == 2 ? :title : :body) }
+    end
+    pair = schemas({ posts: [[story], -> { Post.order(:id) }], paged: [story.connection_type, -> { Post.order(:id) }] })
+    fields = ["number", "some { id }", "named { id }", "found { id }", "pages(first: 2) { nodes { id } }", "number word"]
+    [[2, :comments], [5, :top_comments], [nil, :comments]].each do |it|
+      id, name = it
+      fields.each do |field|
+        assert_same_twice("{ posts { #{field} } }", pair)
+        assert_same_twice("{ paged(first: 3) { nodes { #{field} } } }", pair)
+      end
+    end
+  end
+
+  # Between the fields of one execution, also where the second has yet to be looked at.
+  def test_assigned_anew_by_a_mutation
+    id, name = 1, :title
+    story = type("CapturedChanging") do
+      field :number, Integer
+      field :word, String
+      define_method(:number) { object.comments.where(id: id).count }
+      define_method(:word) { object.public_send(name) }
+    end
+    mutation = type("CapturedMutation") do
+      field(:set, [story]) { argument :id, Integer; argument :name, String }
+      define_method(:set) { |id:, name:| change(id, name) }
+      define_method(:change) { |to, by| (id, name = to, by.to_sym) && Post.order(:id) }
+    end
+    pair = schemas({ posts: [[story], -> { Post.order(:id) }] }, mutation: mutation)
+    assert_same_twice(<<~GRAPHQL, pair)
+      mutation {
+        a: set(id: 1, name: "title") { number word }
+        b: set(id: 2, name: "body") { ...Selected }
+        c: set(id: 3, name: "title") { ...Selected }
+      }
+      fragment Selected on CapturedChanging { number word }
+    GRAPHQL
+  end
+
+  # It may have no methods, or be another String's equal that does something else.
+  def test_assigned_what_is_no_literal
+    value = "x"
+    story = type("CapturedOdd") do
+      field :title, String
+      define_method(:title) { value == "x" ? object.title : "#{value.upcase} #{object.title}" }
+    end
+    pair = schemas({ stories: [[story], -> { Story.order(:id) }] })
+    odd = [Class.new(BasicObject) { def ==(_) = true }.new, Class.new(String) { def upcase = raise(GraphQL::ExecutionError, "odd") }.new("y")]
+    ["x", odd.first, "y", odd.last, SimpleDelegator.new("y")].each do |it|
+      value = it
+      assert_same_twice("{ stories { title } }", pair)
+    end
+  end
+
+  # The plan of another type's field by that name, by the same block.
+  def test_blocks_that_are_shared
+    makers = %i[title body].map { |name| proc { "#{name}: #{object.public_send(name)}" } }
+    both = Module.new { define_method(:shared, &makers.last) }
+    base = type("CapturedBase") { field :one, String; field :two, String; define_method(:one, &makers.first); define_method(:two, makers.last); alias_method :three, :two; field :three, String }
+    heir = Class.new(base) { graphql_name "CapturedHeir"; include both; field :shared, String; define_method(:one) { super() }; define_method(:two, &makers.first) }
+    pair = schemas({ base: [[base], -> { Story.order(:id) }], heir: [[heir], -> { Story.order(:id) }] })
+    %w[one two three].each { |name| assert_same_twice("{ base { #{name} } heir { #{name} shared } }", pair) }
+  end
+
   # Somebody's own says something else.
   def test_a_public_send_of_the_models_own
     loud = Class.new(ActiveRecord::Base) do

@@ -31,13 +31,10 @@ module Pipeloader
       end
 
       # @param steps [Array<Array, Symbol>] as Bytecode#steps, of a method that is given no blocks for each object
-      # @param method [UnboundMethod] that has them
+      # @param captured [Captured, nil] of that method
       # @return [Array<Array, Symbol>] the same, with a literal in place of such a variable, and the call that is named in
       #   place of `public_send`
-      def fold(steps, method)
-        captured = of(method)
-        sent(captured ? captured.fold(steps) : steps)
-      end
+      def fold(steps, captured) = sent(captured ? captured.fold(steps) : steps)
 
       private
 
@@ -74,19 +71,24 @@ module Pipeloader
 
         names.select { |_, name| binding.local_variable_defined?(name) }
              .transform_values { |name| Variable.new(binding, name, binding.local_variable_get(name)) }
-             .select { |_, variable| LITERALS.include?(variable.value.class) }
+             .select { |_, variable| variable.literal? }
       end
     end
 
-    # As it was found.
+    # As it was found. What else a variable may have, isn't asked: that may have no methods.
     Variable = Struct.new(:binding, :name, :value) do
       def initialize(*)
         super
-        self.value = value.dup.freeze if value.instance_of?(String)
+        self.value = value.dup.freeze if String === value && literal?
       end
 
+      def literal? = LITERALS.any? { |type| type === value && value.instance_of?(type) }
+
       # True if it is another by now.
-      def over? = !binding.local_variable_get(name).eql?(value)
+      def over?
+        now = binding.local_variable_get(name)
+        !value.eql?(now) || !now.instance_of?(value.class)
+      end
     end
     private_constant :Variable
 

@@ -12,7 +12,7 @@ module Pipeloader
     # @return [Selection]
     def analyze(type, selections, model)
       @type, @model = type, model
-      @nodes, @fields, @columns, @permits = nil, [], [], []
+      @nodes, @fields, @columns, @permits, @captured = nil, [], [], [], []
       objection = once_of_field(:connection, type, model, nil) { objection_to_connection(type) }
       return nothing(objection) if objection
 
@@ -22,13 +22,18 @@ module Pipeloader
       return nothing(entries[loading]) if loading
       return nothing(entries.each_value.grep(String).first || "#{type.graphql_name}: no nodes are selected") unless @nodes
 
-      Selection::OfConnection.new(@operation, model, entries, @nodes, @fields, @permits)
+      Selection::OfConnection.new(@operation, model, entries, @nodes, @fields, @permits, @captured)
     end
 
     private
 
     # All of them are asked of a connection, whatever becomes of the field.
-    def asked_first(...) = permitted(...).tap { |plain| @permits |= [*plain.permit] }
+    def asked_first(...)
+      plain = permitted(...)
+      @permits |= [*plain.permit]
+      @captured |= [*plain.captured]
+      plain
+    end
 
     def nothing(reason) = Selection.new(@operation, @model, {}, reason)
 

@@ -109,7 +109,7 @@ module Pipeloader
 
     # @param nodes [Plan]
     # @param entries [Array<Edges, Nodes, Info, Total, Plan::Constant>] in the order of the response
-    def initialize(nodes, entries, fields, reasons = {}, permits: NONE)
+    def initialize(nodes, entries, fields, reasons = {}, permits: NONE, captured: NONE)
       @nodes = nodes
       @projection = nodes.projection
       @links = nodes.links
@@ -117,6 +117,7 @@ module Pipeloader
       computed = entries.flat_map { |entry| entry.is_a?(Edges) ? entry.parts : [entry] }.grep(Computed)
       @formulas = [*entries, *computed.map { |entry| entry.made.call(@projection.columns) }].flat_map(&:formulas)
       @permits = permits
+      @captured = captured
       @spoilable = [*(self if spoilable?), *nodes.spoilable]
       @parts = entries.freeze
       @totals = entries.grep(Total).freeze

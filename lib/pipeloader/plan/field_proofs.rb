@@ -14,7 +14,7 @@ module Pipeloader
 
       part = once_of_field(:part, type, model, field) { prove(type, field, model) }
       part = placed(part, nodes) if part.is_a?(Proc)
-      part.is_a?(String) ? part : part.permitted(permitted(type, field).permit)
+      part.is_a?(String) ? part : part.of(permitted(type, field))
     end
 
     # @return [Part, #call, String] what a field is wherever it is selected, or what makes that of its nodes

@@ -23,6 +23,7 @@ module Pipeloader
       @asking = parts.select { |_, part| part.asks }
       entries = parts.to_h { |key, part| [key, part.entry.call(key, part.columns)] }
       @formulas = [*entries.each_value, *@calls.each_value].flat_map(&:formulas).freeze
+      @captured = parts.each_value.filter_map(&:captured).freeze
       @links, @leaves = entries.partition { |_, entry| entry.respond_to?(:lookup) }.map(&:to_h)
     end
 
@@ -65,9 +66,9 @@ module Pipeloader
       @stateful.key?(key)
     end
 
-    # True if all models are as they were, as Plan#current?, and all methods.
+    # True if all models are as they were, as Plan#current?, and all methods, with what is around them.
     def current?
-      return false if @formulas.any?(&:over?)
+      return false if @formulas.any?(&:over?) || @captured.any?(&:over?)
 
       !record? || (@plain_model.current? && (@links.empty? || @links.each_value.all?(&:current?)))
     end

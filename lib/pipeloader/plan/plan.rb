@@ -78,11 +78,13 @@ module Pipeloader
     # @param reaches [Array<Reach>] that something else of its rows has
     # @param admission [Admission, nil]
     # @param permits [Array<Permit>] of its fields
-    def initialize(projection, entries, reaches: NONE, admission: nil, permits: NONE)
+    # @param captured [Array<Captured>] of its fields
+    def initialize(projection, entries, reaches: NONE, admission: nil, permits: NONE, captured: NONE)
       @projection = projection
       @entries = entries.freeze
       @admission = admission
       @permits = permits
+      @captured = captured
       computed = entries.grep(Computed)
       @formulas = entries.flat_map(&:formulas).uniq.freeze
       @reaches = [*reaches, *computed.flat_map { |entry| entry.readings.links }, *admission&.links].freeze
@@ -113,8 +115,9 @@ module Pipeloader
     # @return [Array<Plan, PolymorphicLink>] those, of itself and what is below, that rows may turn out not to be for
     def spoilable = @spoilable ||= [*(self if spoilable?), *@links.flat_map(&:spoilable)].uniq(&:__id__).freeze
 
-    # True if it has met rows that it isn't for, of which there will be more; or if one of its methods is another by now.
-    def spoiled? = @admission&.over? || @permits.any?(&:over?) || @formulas.any?(&:over?)
+    # True if it has met rows that it isn't for, of which there will be more; or if one of its methods is another by now, or
+    # what is around it.
+    def spoiled? = @admission&.over? || [@permits, @formulas, @captured].any? { |all| all.any?(&:over?) }
 
     # Rows have come, for itself and what is below.
     def come(context)
@@ -199,7 +202,7 @@ module Pipeloader
 
     private
 
-    def spoilable? = !@admission.nil? || @permits.any? || @formulas.any?
+    def spoilable? = !@admission.nil? || [@permits, @formulas, @captured].any?(&:any?)
 
     # Those of one place are read once, and written under several keys.
     #

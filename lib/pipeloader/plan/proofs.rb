@@ -25,7 +25,7 @@ module Pipeloader
     # @return [PlainField] for who asks its Permit first
     def permitted(type, field)
       known = once(:permitted, type) { {}.compare_by_identity }
-      known[field] ||= PlainField.of(type, field).permitted
+      known[field] ||= PlainField.of(type, field).permitted.tap { |plain| (@known[:captured] ||= []).push(*plain.captured) }
     end
 
     # @return [Projection] of these +columns+ of the +model+'s, and its keys

@@ -10,8 +10,8 @@ module Pipeloader
     # columns: those that it reads of its object's row. entry: makes the plan's entry of a key and the rows' columns. reason: why
     # graphql-ruby does the field once the records that it brings are read; nil if it is plain. rows_only: whether only a Plan can
     # do it, as where something below it asks the context. asks: whether it does so itself. permit: Permit, where one is asked.
-    # lookups: of the associations that it follows
-    Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks, :permit, :lookups) do
+    # lookups: of the associations that it follows. captured: Captured, on which its resolver method depends
+    Part = Struct.new(:columns, :entry, :reason, :rows_only, :asks, :permit, :lookups, :captured) do
       def call = nil
 
       def following(lookups)
@@ -19,10 +19,18 @@ module Pipeloader
         self
       end
 
-      # Beside opaque fields graphql-ruby asks, object by object.
+      # Beside opaque fields graphql-ruby asks the Permit, object by object.
       #
-      # @return [Part] the same where one may be asked
-      def permitted(permit) = permit.nil? ? self : dup.tap { |it| it.rows_only, it.permit = true, permit }
+      # @param plain [PlainField]
+      # @return [Part] the same as the part of that field
+      def of(plain)
+        return self if plain.permit.nil? && plain.captured.nil?
+
+        part = dup
+        part.rows_only, part.permit = true, plain.permit if plain.permit
+        part.captured = plain.captured
+        part
+      end
 
       def asking(contexts)
         self.asks = contexts.any?
@@ -95,7 +103,8 @@ module Pipeloader
     def written_from(projection)
       entries = @fields.map { |key, part| part.entry.call(key, projection&.columns) }
       admission = @guarded&.entry&.call(projection.columns)
-      Plan.new(projection, entries, admission: admission, permits: @fields.each_value.filter_map(&:permit))
+      Plan.new(projection, entries, admission: admission, permits: @fields.each_value.filter_map(&:permit),
+                                    captured: @fields.each_value.filter_map(&:captured))
     end
 
     private
@@ -155,24 +164,25 @@ module Pipeloader
       # @param entries [Hash{String => Edges, Nodes, Info, Total, Plan::Constant, String}] by key; a String says why graphql-ruby
       #   does it
       # @param nodes [Plan]
-      # @param brings [Array<GraphQL::Schema::Field>] as ConnectionPlan's, and +permits+
-      def initialize(operation, model, entries, nodes, brings, permits)
+      # @param brings [Array<GraphQL::Schema::Field>] as ConnectionPlan's, and +permits+ and +captured+
+      def initialize(operation, model, entries, nodes, brings, permits, captured)
         fields = entries.transform_values { |it| it.is_a?(String) ? Opaque.new(it) : Part.new([], it) }
         super(operation, model, fields, entries.each_value.grep(String).first)
         @nodes = nodes
         @brings = brings
         @permits = permits
+        @captured = captured
       end
 
       private
 
-      def make_plan = ConnectionPlan.new(@nodes, @fields.each_value.map(&:entry), @brings, permits: @permits)
+      def make_plan = ConnectionPlan.new(@nodes, @fields.each_value.map(&:entry), @brings, permits: @permits, captured: @captured)
 
       # The name of its type is graphql-ruby's, too, and so is a number, beside fields that may ask for the same.
       def make_partial
         left, done = @fields.partition { |_, field| field.is_a?(Opaque) || LEFT.include?(field.entry.class) }.map(&:to_h)
         reasons = @reason ? left.transform_values(&:reason) : {}
-        ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, reasons, permits: @permits)
+        ConnectionPlan.new(@nodes, done.each_value.map(&:entry), @brings, reasons, permits: @permits, captured: @captured)
       end
 
       LEFT = [Plan::Constant, ConnectionPlan::Total, ConnectionPlan::Computed].freeze

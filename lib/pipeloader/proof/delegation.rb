@@ -13,12 +13,13 @@ module Pipeloader
     class << self
       # @param type [Class] object type
       # @param name [Symbol] of a method of its own
+      # @param captured [Captured, nil] of that method
       # @return [Chain, nil] what it asks of the record; nil if it does anything else
-      def chain(type, name)
+      def chain(type, name, captured = nil)
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
-        instructions = Bytecode.of(method = type.instance_method(name)) or return
-        chain = of_code(Captured.fold(LocalVariables.written_out(instructions), method), instructions, type)
+        instructions = Bytecode.of(type.instance_method(name)) or return
+        chain = of_code(Captured.fold(LocalVariables.written_out(instructions), captured), instructions, type)
         chain if chain&.calls&.any?
       end
 

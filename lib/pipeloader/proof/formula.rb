@@ -27,8 +27,8 @@ module Pipeloader
         return unless type.public_method_defined?(name) && Provenance.graphql?(type.instance_method(:object))
 
         method = type.instance_method(name)
-        found = OwnCalls.new(type).of(method)
-        make(OfType, type, method, found.values, Bytecode.of(method).keywords, association)&.calling(found.keys) if found
+        found = (calls = OwnCalls.new(type)).of(method) or return
+        make(OfType, type, method, found.values, Bytecode.of(method).keywords, association)&.calling(found.keys, calls.captured)
       end
 
       # @param type [Class] object type that has an `authorized?` of its own
@@ -48,8 +48,8 @@ module Pipeloader
         own = host.instance_method(:coerce_result)
         return unless host.public_method_defined?(:coerce_result) && method.arity == 2 && Bytecode.of(own, %i[req])&.leaves?(1)
 
-        found = OwnCalls.new(host, type).of(own, %i[req])
-        formula = make(OfScalar, host, method, found.values)&.calling(found.keys) if found
+        found = (calls = OwnCalls.new(host, type)).of(own, %i[req]) or return
+        formula = make(OfScalar, host, method, found.values)&.calling(found.keys, calls.captured)
         formula if formula && formula.asked.empty? && formula.contexts.empty?
       end
 
@@ -72,9 +72,9 @@ module Pipeloader
         return unless Provenance.active_record_alone_in?([model, *model.descendants], %i[respond_to?])
 
         method = model.instance_method(name)
-        found = OwnCalls.new(model).of(method) or return
+        found = (calls = OwnCalls.new(model)).of(method) or return
         formula = make(OfModel, model, method, found.values, Bytecode.of(method).keywords, association)
-        formula = formula&.calling(found.keys) or return
+        formula = formula&.calling(found.keys, calls.captured) or return
         columns = formula.readers.map(&column)
         formula.of_columns(columns.uniq) unless columns.include?(nil)
       end
@@ -129,10 +129,11 @@ module Pipeloader
     end
 
     # @param methods [Array<UnboundMethod>] its own, and those that this calls
+    # @param captured [Array<Captured>] of these
     # @return [Formula, nil] itself; nil where somebody refines one
-    def calling(methods)
+    def calling(methods, captured)
       @methods = methods
-      @captured = methods.filter_map { |method| Captured.of(method) }
+      @captured = captured
       self unless methods.any? { |method| KnownMethods.refined?(method.name) }
     end
 

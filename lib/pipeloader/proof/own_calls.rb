@@ -32,6 +32,9 @@ module Pipeloader
     #   so, if that is one
     attr_reader :obstacle
 
+    # @return [Array<Captured>] on which these methods' steps depend
+    attr_reader :captured
+
     # @param host [Class] whose instances have the method: an object type or a model
     # @param receiver [Class, nil] the one that it is the singleton class of, if it's one
     def initialize(host, receiver = nil)
@@ -39,6 +42,7 @@ module Pipeloader
       @receiver = receiver
       @model = host if host < ActiveRecord::Base
       @found = {} # {method => its steps; nil as long as these are looked at}
+      @captured = []
     end
 
     # @param kinds [Array<Symbol>] of parameters that it may have
@@ -61,7 +65,8 @@ module Pipeloader
       unknown(method, "rescues, ensures or loops") unless instructions.straight?
       @found[method] = nil
       steps = ConstantNames.fold(LocalVariables.written_out(instructions), @receiver ? method.bind(@receiver) : method)
-      steps = Captured.fold(steps, method)
+      steps = Captured.fold(steps, captured = Captured.of(method))
+      @captured.push(*captured)
       steps = @model ? OwnAttribute.fold(steps, @model, method) : steps
       @found[method] = without_own(method, ContextValue.fold(steps, (@host unless @model)))
     end

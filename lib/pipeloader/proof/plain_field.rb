@@ -35,6 +35,9 @@ module Pipeloader
     # @return [Permit, nil] whether it is resolved at all, where code of the application's says so
     attr_reader :permit
 
+    # @return [Captured, nil] on which its resolver method depends
+    attr_reader :captured
+
     def initialize(type, field, permit = nil)
       @type = type
       @field = field
@@ -269,7 +272,7 @@ module Pipeloader
     def asked
       return @asked if defined?(@asked)
 
-      @asked = Delegation.chain(@type, @field.resolver_method)
+      @asked = Delegation.chain(@type, @field.resolver_method, @captured)
     end
 
     # The formula of its resolver method, if it does nothing else.
