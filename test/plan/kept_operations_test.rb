@@ -67,6 +67,19 @@ class KeptOperationsTest < PlanTest
     assert_operator ObjectSpace.each_object(Request).count, :<=, 5
   end
 
+  # Ruby keeps the last thousand methods that were called by their names: what a resolver raises, or returns, was one of its object's.
+  def test_no_request_is_kept_by_what_a_resolver_raises
+    post = type("KeptRaising") do
+      %i[raising odd].each { |name| field name, Integer }
+      define_method(:raising) { raise GraphQL::ExecutionError, rand.to_s }
+      define_method(:odd) { Object.new }
+    end
+    schema = schemas({ one: [post, -> { Post.order(:id).first }] }).last
+    Thread.new { 30.times { schema.execute("{ one { raising odd } }", context: { request: Request.new }) } }.join
+    GC.start
+    assert_operator ObjectSpace.each_object(Request).count, :<=, 5
+  end
+
   # In a process of its own: what other tests have left may go meanwhile.
   def test_the_estimate_is_near_what_is_used
     grown, estimated = in_process do

@@ -111,8 +111,17 @@ module Pipeloader
     # @yield what the method has done
     def leave(runtime, result, nodes, &outcome)
       object = result.graphql_application_value.clone(freeze: false)
-      object.define_singleton_method(@field.resolver_method, &outcome)
+      once(object, @field.resolver_method, &outcome)
       runtime.pipeloader_resolve(@field, object, Array(nodes), result, @key, NO_KEYWORDS, NO_ARGUMENTS)
+    end
+
+    # Ruby's cache of methods that are called by name would keep this one, and with it the object, its context, and the block's
+    # variables: those of the last thousand requests.
+    def once(object, name)
+      object.define_singleton_method(name) do
+        singleton_class.remove_method(name)
+        yield
+      end
     end
   end
 end
