@@ -344,6 +344,19 @@ class QueriedModelsTest < PlanTest
     RUBY
   end
 
+  # An association of several owners is preloaded by a Relation, and read by an AssociationRelation: either may have more to say.
+  def test_tenants_of_one_kind_of_relation
+    %w[Relation AssociationRelation Associations::CollectionProxy].each do |kind|
+      assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+        Comment.relation_delegate_class(ActiveRecord::#{kind}).prepend(Module.new { def build_arel(*) = super.tap { |it| it.where(Arel.sql("comments.id <> 3")) } })
+        comment = type("TenantComment") { field :id, Integer }
+        post = type("TenantPost") { field :comments, [comment]; field :pages, comment.connection_type, method: :comments }
+        schemas = schemas({ posts: [[post], -> { Post.order(:id) }], preloaded: [[post], -> { Post.includes(:comments).order(:id) }] })
+        ["comments { id }", "pages(first: 2) { nodes { id } }"].product(%w[posts preloaded]) { |selected, root| assert_same_twice("{ \#{root} { \#{selected} } }", schemas) }
+      RUBY
+    end
+  end
+
   # As those do of which it is known: they write what the relation says.
   def test_clauses_of_a_gems_own
     assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)

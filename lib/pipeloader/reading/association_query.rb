@@ -70,7 +70,7 @@ module Pipeloader
       @key = reflection.join_foreign_key if @single && reflection.type.nil? && !reflection.join_foreign_key.is_a?(Array)
       relation = @klass.relation_delegate_class(ActiveRecord::AssociationRelation)
       @hosts_own = read_by(relation).all? { |method| Provenance.active_record_alone?(method) } &&
-                   AssociationQuery.spelled_alone?([relation])
+                   AssociationQuery.spelled_alone?(Provenance.relation_types(@klass))
       @readable = depends_on_keys? && @hosts_own
       @reads = Bounded.new(PROJECTIONS).compare_by_identity # {Projection or nil => {hash of scopes => [scopes, AssociationRead]}}
     end
