@@ -73,8 +73,8 @@ module Pipeloader
       state ? state.current_field = before : Fiber[FIELD] = before
     end
 
-    # Its object isn't anyone else's: only its record is asked for. It has no context: where a local variable is given something
-    # of that first, the method isn't among the callers.
+    # Its object is nobody else's, and has a record alone. A method that asks the context first raises, as there is none: then it is
+    # read without the method among the callers.
     def below_method(read)
       begun = false
       object = @type.allocate

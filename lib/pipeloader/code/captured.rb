@@ -53,7 +53,8 @@ module Pipeloader
       # @return [Hash{Array => Symbol}] the name of the variable that an instruction reads
       def names(sequence)
         reads = Bytecode.raw(sequence.to_a).grep(Array).select { |name, *| name.start_with?("getlocal") }
-        written = sequence.disasm.split(/^== disasm/, 3)[1].scan(READ).flatten # without that of blocks in it
+        own = sequence.disasm.split(/^== disasm/, 3)[1] # those of blocks inside come behind
+        written = own.scan(READ).flatten
         return {} unless reads.size == written.size
 
         reads.zip(written.map(&:to_sym)).select { |(name, *), _| name.match?(LOCAL) }.to_h
@@ -67,8 +68,6 @@ module Pipeloader
       end
 
       def values(binding, names)
-        return {} unless binding
-
         names.select { |_, name| binding.local_variable_defined?(name) }
              .transform_values { |name| Variable.new(binding, name, binding.local_variable_get(name)) }
              .select { |_, variable| variable.literal? }

@@ -144,7 +144,7 @@ module Pipeloader
     def takes?(_connection) = true
 
     def size = @nodes.size + @totals.size
-    def bytes = (@parts.size + @reasons.size) * 400
+    def bytes = (@parts.size + @reasons.size) * 1_000
     def use(context, coerced: false) = @nodes.use(context, coerced: coerced)
     def compile = @nodes.compile
     def come(context) = @nodes.come(context)

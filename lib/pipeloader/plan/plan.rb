@@ -154,7 +154,7 @@ module Pipeloader
     def fields = NONE
 
     # Bytes that it keeps, without the plans below, in Ruby 3.1: as measured of one with thousands of entries.
-    def bytes = 2_000 + (@entries.size * 400) + (@links.size * 1_000)
+    def bytes = 2_000 + (@entries.size * 400) + (@links.size * 1_000) + (@reaches.size * 2_000)
 
     # @return [Array<Link, PolymorphicLink>] associations as often as they are selected
     def linking
