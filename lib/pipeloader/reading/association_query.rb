@@ -16,7 +16,7 @@ module Pipeloader
     ASSOCIATION = %i[find_target scope target_scope association_scope skip_statement_cache?].freeze
     MODEL = %i[find_by_sql _query_by_sql cached_find_by_statement scope_for_association default_scoped build_default_scope
                relation connection_pool].freeze
-    # What makes SQL of a relation, each time anew: a gem may add its tenants there. Of what is kept, these are ActiveRecord's alone.
+    # What makes SQL of a relation, each time anew: a gem may add its tenants there. Where SQL is kept, only ActiveRecord may.
     BUILDING = %i[arel build_arel].freeze
     RELATION = %i[to_a records load exec_queries exec_main_query instantiate_records].freeze
     private_constant :MOST, :PROJECTIONS, :BUILDING
