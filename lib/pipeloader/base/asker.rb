@@ -73,8 +73,8 @@ module Pipeloader
       state ? state.current_field = before : Fiber[FIELD] = before
     end
 
-    # Its object is nobody else's, and has a record alone. A method that asks the context first raises, as there is none: it is read
-    # without the method among the callers then.
+    # Its object is nobody else's, and has a record alone. A method that asks the context first raises, as there is none: what
+    # it would read is read without the method among the callers.
     def below_method(read)
       begun = false
       object = @type.allocate
