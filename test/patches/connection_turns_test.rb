@@ -21,6 +21,14 @@ class ConnectionTurnsTest < PlanTest
     def nodes = raise(GraphQL::ExecutionError, "none of #{items.count}")
   end
 
+  class Private < Page
+    private :cleared?
+  end
+
+  class Without < Page
+    undef_method :cleared?
+  end
+
   class PostType < Schemas::Base
     graphql_name "TurnsPost"
     field :title, String
@@ -71,6 +79,27 @@ class ConnectionTurnsTest < PlanTest
       assert_includes outcome { @schemas.first.execute(query).to_h }, "data", query
       3.times { assert_equal(*@schemas.map { |schema| outcome { schema.execute(query).to_h } }) }
     end
+  end
+
+  # Methods are public where the class itself has them so.
+  def test_heirs_that_hide_methods
+    [Private, Without].each do |page|
+      schemas = paged { page.new(Post.all) }
+      answers = schemas.map { |schema| outcome { schema.execute("{ posts(first: 2) { nodes { title } totalCount } }").to_h } }
+      assert_equal(*answers)
+      assert_includes answers.last, "data"
+      raised = schemas.map { |schema| outcome { schema.execute("{ posts(first: 2) { nodes { title } cleared } }").to_h }["raised"] }
+      assert_equal(*raised.map { |error| error.flatten.map { |it| it[/\A[^#]*/].strip } })
+    end
+  end
+
+  def paged(**options, &block)
+    query = Class.new(Schemas::Base) do
+      graphql_name "Query"
+      field(:posts, PageType, **options)
+      define_method(:posts, &block)
+    end
+    Schemas.make(query: query)
   end
 
   def test_classes_of_graphql_rubys_are_left_alone

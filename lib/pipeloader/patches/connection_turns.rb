@@ -25,11 +25,12 @@ module Pipeloader
         type.instance_variable_set(:@pipeloader_turns, names.any? && taking(names))
       end
 
-      # @return [Array<Symbol>] of public methods that classes of the application's define
+      # @return [Array<Symbol>] of methods that classes of the application's define, and that are public in the +type+ itself: an
+      #   heir may make one private, or have it undefined
       def self.names(type)
         own = type.ancestors.take_while { |it| !it.equal?(GraphQL::Pagination::Connection) }
         own.flat_map { |it| it.public_instance_methods(false) }.uniq.reject do |name|
-          name.end_with?("=") || Provenance.graphql_alone?(type.instance_method(name))
+          name.end_with?("=") || !type.public_method_defined?(name) || Provenance.graphql_alone?(type.instance_method(name))
         end
       end
 
