@@ -29,6 +29,10 @@ class ConnectionTurnsTest < PlanTest
     undef_method :cleared?
   end
 
+  class Frozen < Page
+    def load_nodes = items.order(:id).limit(first).to_a
+  end
+
   class PostType < Schemas::Base
     graphql_name "TurnsPost"
     field :title, String
@@ -91,6 +95,13 @@ class ConnectionTurnsTest < PlanTest
       raised = schemas.map { |schema| outcome { schema.execute("{ posts(first: 2) { nodes { title } cleared } }").to_h }["raised"] }
       assert_equal(*raised.map { |error| error.flatten.map { |it| it[/\A[^#]*/].strip } })
     end
+  end
+
+  def test_frozen_ones
+    schemas = paged(connection: false) { Frozen.new(Post.all, first: 2, context: context, arguments: {}).tap(&:first).freeze }
+    answers = schemas.map { |schema| outcome { schema.execute("{ posts { nodes { title } pageInfo { hasNextPage } } }").to_h } }
+    assert_equal(*answers)
+    assert_includes answers.last, "data"
   end
 
   def paged(**options, &block)

@@ -11,7 +11,7 @@ module Pipeloader
       def initialize(...)
         super
         turns = ConnectionTurns.of(self.class) if ResolverFiber.current
-        extend(turns) if turns
+        extend(turns) if turns && !frozen?
       end
 
       # One for each class of the application's, which keeps it.
@@ -22,7 +22,7 @@ module Pipeloader
         return known || nil unless known.nil?
 
         names = names(type)
-        type.instance_variable_set(:@pipeloader_turns, names.any? && taking(names))
+        type.instance_variable_set(:@pipeloader_turns, names.any? && taking(names)) unless type.frozen?
       end
 
       # @return [Array<Symbol>] of methods that classes of the application's define, and that are public in the +type+ itself: an
@@ -38,7 +38,7 @@ module Pipeloader
         Module.new do
           names.each do |name|
             define_method(name) do |*arguments, **keywords, &block|
-              fiber = ResolverFiber.current
+              fiber = ResolverFiber.current unless frozen?
               fiber ? Flight.over(self, fiber) { super(*arguments, **keywords, &block) } : super(*arguments, **keywords, &block)
             end
           end
