@@ -104,6 +104,14 @@ class ConnectionTurnsTest < PlanTest
     assert_includes answers.last, "data"
   end
 
+  # One without a context may go into a cache.
+  def test_dumped_ones
+    schemas = paged { Marshal.load(Marshal.dump(Page.new([1]))) && Page.new(Post.all) }
+    answers = schemas.map { |schema| outcome { schema.execute("{ posts(first: 3) { #{ALL} } }").to_h } }
+    assert_equal(*answers)
+    assert_includes answers.last, "data"
+  end
+
   def paged(**options, &block)
     query = Class.new(Schemas::Base) do
       graphql_name "Query"

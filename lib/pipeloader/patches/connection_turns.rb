@@ -6,12 +6,22 @@ module Pipeloader
     # Since:: graphql 2.5.2
     # Why no public seam does it:: a connection of the application's own class keeps what it has loaded, `@nodes ||= …`. `nodes`,
     #   `edges` and `pageInfo` are sibling fields, so sibling fibers, and each finds nothing kept. Measured: 12 queries, not 2.
-    # Falls through when:: the connection is made where no field is resolved, or its class is graphql-ruby's.
+    # Falls through when:: the connection gets its context where no field is resolved, or its class is graphql-ruby's. Without a
+    #   context it may go into a cache, and Marshal dumps no object that an anonymous module extends.
     module ConnectionTurns
       def initialize(...)
         super
-        turns = ConnectionTurns.of(self.class) if ResolverFiber.current
-        extend(turns) if turns && !frozen?
+        ConnectionTurns.take(self) if @context
+      end
+
+      def context=(_context)
+        super
+        ConnectionTurns.take(self)
+      end
+
+      def self.take(connection)
+        turns = of(connection.class) if ResolverFiber.current && !connection.frozen?
+        connection.extend(turns) if turns
       end
 
       # One for each class of the application's, which keeps it.
