@@ -225,6 +225,9 @@ module Pipeloader
 
       attempt&.offer(error)
       super
+    rescue StandardError => e
+      attempt&.remake(e) unless e.equal?(error)
+      raise
     end
 
     # From graphql 2.6 on, graphql-ruby answers a stack that ends. A resolver's fiber has an eighth of a thread's stack: without

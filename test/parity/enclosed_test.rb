@@ -256,6 +256,19 @@ class EnclosedTest < PlanTest
     end
   end
 
+  # What a handler raises in an error's stead comes to the lists that the field is in, and they ask the handlers of that.
+  def test_what_a_handler_raises
+    again = proc { rescue_from(Refused) { raise IOError, "again" } }
+    caused = proc { rescue_from(Refused) { raise IOError, "again", cause: nil } }
+    [again, caused].each do |first|
+      schemas = pair { class_eval(&first) && rescue_from(IOError) { |it| raise GraphQL::ExecutionError, "handled #{it.message}" } }
+      assert_alike("{ count posts { id broken } }", schemas)
+      assert_alike("{ posts { comments { body } broken } }", pair { class_eval(&first) && rescue_from(IOError) { GraphQL::ExecutionError.new("it") } })
+      assert_wrapped_alike("{ posts { id broken } }", pair { class_eval(&first) && use(GraphQL::Backtrace) }, nil)
+      assert_wrapped_alike("{ post { id broken } }", pair { class_eval(&first) && rescue_from(IOError) { raise KeyError, "once more" } }, nil)
+    end
+  end
+
   # `use GraphQL::Backtrace` wraps what nobody handles, in the field where it's raised and in each list that this one is in.
   def test_what_a_backtrace_wraps
     [[true, nil], [false, { backtrace: true }]].each do |always, context|

@@ -102,11 +102,14 @@ module Pipeloader
     # The application's handlers are asked what it is.
     def offer(error) = note(error, :offered)
 
-    # True if it has left a field: it, or what it was made of.
-    def left?(error) = known?(error, :left)
+    # One of them raises that +error+ in another's stead.
+    def remake(error) = note(error, :remade)
 
-    # True if it has, and handlers were never asked.
-    def unhandled?(error) = left?(error) && !known?(error, :offered)
+    # True if it has left a field: it, or what it was made of.
+    def left?(error) = known?(error, :left) || remade?(error)
+
+    # True if it has, and handlers were never asked: of it, if one has raised it, else of what it was made of, too.
+    def unhandled?(error) = left?(error) && (remade?(error) || !known?(error, :offered))
 
     def written = @wrote ||= !Attempt.looking?
     def set = @set ||= !Attempt.looking?
@@ -121,6 +124,8 @@ module Pipeloader
     def let_out?(error, query) = Bugs === error && @met.call(error, query)
 
     private
+
+    def remade?(error) = (noted = @errors&.fetch(error, nil)) ? noted.include?(:remade) && !noted.include?(:offered) : false
 
     def note(error, what) = ((@errors ||= {}.compare_by_identity)[error] ||= []) << what
 
