@@ -239,7 +239,7 @@ class ScalarsTest < PlanTest
     same_names: ["def self.coerce_result(_, _) = 3", false],
     destructured: ["def self.coerce_result((value, _), context) = value.to_s", true],
     by_a_block: ["define_singleton_method(:coerce_result) { |value, _| value.to_s }", :any],
-    by_a_closure: ["mark = +'!'; define_singleton_method(:coerce_result) { |value, _| value.to_s + mark }", false],
+    by_a_closure: ["mark = +'!'; define_singleton_method(:coerce_result) { |value, _| value.to_s + mark }", true],
     by_ruby: ["singleton_class.alias_method :coerce_result, :instance_exec", false],
     an_alias: ["class << self; def text(value, _) = value.to_s; alias coerce_result text; end", :any],
     prepended: ["def self.coerce_result(value, _) = value.to_s; singleton_class.prepend(Module.new { def coerce_result(*) = super.upcase })", false],
