@@ -80,16 +80,13 @@ module Pipeloader
       object = @type.allocate
       object.instance_variable_set(:@object, Record.new(-> { (begun = true) && read.call }))
       catch(READ) do
-        begin_method(object) { raise if begun }
+        begin
+          @method.bind_call(object, **@arguments)
+        rescue StandardError
+          raise if begun
+        end
         read.call
       end
-    end
-
-    # Yields where it raises.
-    def begin_method(object)
-      @method.bind_call(object, **@arguments)
-    rescue StandardError
-      yield
     end
   end
 end

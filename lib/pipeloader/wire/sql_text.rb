@@ -3,9 +3,13 @@
 module Pipeloader
   # Classifies SQL by its text, where ActiveRecord has nothing but the text.
   module SQLText
+    # What may come before a query, and before any statement.
+    OPENING = %r{(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*}m
+    GAP = %r{(?:\s|/\*.*?\*/|--[^\n]*\n)*}m
+
     # Plain SELECTs, VALUES and the like; and WITH, which may write. A text may be long, so each is looked for once.
-    PLAIN = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*(?:select|values|table)}mi
-    WITH = %r{\A(?:[\s(]|/\*.*?\*/|--[^\n]*\n)*with\b}mi
+    PLAIN = /\A#{OPENING}(?:select|values|table)/i
+    WITH = /\A#{OPENING}with\b/i
     WRITES = /\b(?:insert|update|delete|merge)\b/i
     QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"/
 
@@ -14,8 +18,9 @@ module Pipeloader
     SETTING = /setseed|set_(?!config\b|bit\b|byte\b|masklen\b)\w+/i
 
     # Changes the session, or opens a transaction that ActiveRecord knows nothing of: as the first statement, and as any.
-    SETS_FIRST = %r{\A(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:set|reset|discard|do|begin|start)\b}mi
-    SETS = Regexp.new(SETS_FIRST.source.sub("\\A", "(?:\\A|;)"), SETS_FIRST.options)
+    SETTERS = /#{GAP}(?:set|reset|discard|do|begin|start)\b/i
+    SETS_FIRST = /\A#{SETTERS}/
+    SETS = /(?:\A|;)#{SETTERS}/
     SETS_BY_FUNCTION = /\b(?:#{SETTING}|set_config|pg_(?:try_)?advisory_lock(?:_shared)?)\s*\(/i
 
     # Lasting changes of a session that makes it answer otherwise than others of its pool: as above, but for what ends with the
@@ -32,16 +37,16 @@ module Pipeloader
     LOCKS = /\bpg_(?:try_)?advisory_lock(?:_shared)?\s*\(/i
 
     # What a read-only transaction lets happen besides, once it is committed.
-    STAYS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:notify|insert|update|delete|merge|copy|truncate)\b|\bpg_notify\s*\(}mi
+    STAYS = /(?:\A|;)#{GAP}(?:notify|insert|update|delete|merge|copy|truncate)\b|\bpg_notify\s*\(/i
 
     # Begins or ends a transaction, once what is quoted is left out.
-    CONTROLS = %r{(?:\A|;)(?:\s|/\*.*?\*/|--[^\n]*\n)*(?:begin|start|commit|end|rollback|abort|prepare\s+transaction)\b}mi
+    CONTROLS = /(?:\A|;)#{GAP}(?:begin|start|commit|end|rollback|abort|prepare\s+transaction)\b/i
     DOLLAR_QUOTED = /\$(\w*)\$.*?\$\1\$/m
 
     # Tokens that may look like parameters, such as names with a dollar in them; then a parameter.
     TOKEN = %r{'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--[^\n]*|[[:alpha:]_][[:alnum:]_$]*|\$(\d+)}m
-    private_constant :PLAIN, :WITH, :WRITES, :QUOTED, :SETTING, :SETS_FIRST, :SETS, :SETS_BY_FUNCTION, :CHANGES, :LOCKS, :STAYS,
-                     :CONTROLS, :DOLLAR_QUOTED
+    private_constant :OPENING, :GAP, :PLAIN, :WITH, :WRITES, :QUOTED, :SETTING, :SETTERS, :SETS_FIRST, :SETS, :SETS_BY_FUNCTION,
+                     :CHANGES, :LOCKS, :STAYS, :CONTROLS, :DOLLAR_QUOTED
 
     # {SQL => what #effect_on_session, and #left_in_transaction, say of it; how many parameters it has}
     EFFECTS, LEFT, PARAMETERS = Array.new(3) { Bounded.new(1000) }
