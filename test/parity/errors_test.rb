@@ -98,6 +98,21 @@ class ErrorsTest < AnswerTest
     assert_answer 1, "{ a: post(id: \"99999999999999999999999\") { title } b: post(id: 1) { title } }", errors: 1
   end
 
+  # ActiveRecord prepares a statement before it casts its values, or after that, by its version: which error comes is its own business.
+  def test_a_value_that_cannot_be_cast_in_a_statement_that_cannot_be_prepared
+    query = query_type do
+      field :both, Integer
+      field :cast, Integer
+      field :fine, String
+      def both = ::Post.where("id >= ?", [[1], 2]).where.not(author_id: 5).average(:author_id)
+      def cast = ::Post.where("id IN (?)", [[1], 2]).where.not(author_id: 5).average(:author_id)
+      def fine = ::Post.find(1).title
+    end
+    schemas = Schemas.make(query: query) { rescue_from(StandardError) { |error| GraphQL::ExecutionError.new("#{error.class}: #{error.message}") } }
+    assert_same_answer("{ both fine }", schemas)
+    assert_same_answer("{ fine cast both }", schemas)
+  end
+
   def test_execution_error_after_a_read
     assert_answer 1, "{ one { fine read } }", Failing.schemas, errors: 1
   end

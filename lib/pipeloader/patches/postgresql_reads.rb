@@ -226,11 +226,11 @@ module Pipeloader
         end
       end
 
-      # @return [Array, nil] as to_sql_and_binds, and the binds' values; nil where ActiveRecord has an answer of its own to a
-      #   bind out of range
+      # @return [Array, nil] as to_sql_and_binds, and the binds' values; nil where a bind can't be cast: ActiveRecord may have an
+      #   answer of its own to that, or an error of the statement's that comes first
       def pipeloader_compile(arel, binds, preparable, allow_retry)
         to_sql_and_binds(arel, binds, preparable, allow_retry).tap { |compiled| compiled << type_casted_binds(compiled[1]) }
-      rescue ::RangeError
+      rescue Foreseen
         nil
       end
 
