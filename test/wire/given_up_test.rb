@@ -14,16 +14,19 @@ class GivenUpTest < WireCase
       way, @way = @way, nil
       case way
       when :cut then [nil]
-      when :out_of_step then [without_a_row(bytes)]
+      when :out_of_step then [without_a_row(bytes) || (@way = way) && bytes]
       else [bytes]
       end
     end
 
     private
 
+    # @return [String, nil] nil if there is none
     def without_a_row(bytes)
       start = 0
-      start += 1 + bytes.byteslice(start + 1, 4).unpack1("N") until bytes[start] == "D"
+      start += 1 + bytes.byteslice(start + 1, 4).unpack1("N") until start >= bytes.bytesize || bytes.getbyte(start) == "D".ord
+      return if start >= bytes.bytesize
+
       bytes.byteslice(0, start) + bytes.byteslice(start + 1 + bytes.byteslice(start + 1, 4).unpack1("N")..)
     end
   end

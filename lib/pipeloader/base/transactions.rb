@@ -1,16 +1,24 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Open transactions: in one, a statement that fails ends more than itself.
+  # Transactions that were open before a response: in one, a statement that fails ends more than itself. Where the response's
+  # queries can be executed again, each of its statements goes inside a Savepoint there. If one fails, graphql-ruby executes them
+  # by itself, in a transaction that is as it was.
   module Transactions
-    class << self
-      # True if one is open in the database of a +model+.
-      def open?(model) = model.connection_pool.active_connection?&.transaction_open?
+    # Ends an execution, for graphql-ruby to execute its queries by itself. See SafeExecution.
+    class Failed < Exception # rubocop:disable Lint/InheritException -- code that rescues its own errors has nothing to do with it
+    end
 
-      # True if one is open where a plan, or a part of one, would read.
+    class << self
+      # True if whatever fails in one can be undone, and done again.
+      def spared? = Attempt.current&.restarts? || false
+
+      # A statement has failed in one, to which that did nothing.
       #
-      # @param part [#databases]
-      def around?(part) = part.databases.any? { |model| open?(model) }
+      # @raise [Failed] unless something was written meanwhile
+      def fail
+        raise Failed if spared?
+      end
     end
   end
 end

@@ -21,10 +21,10 @@ module Pipeloader
     private
 
     def frame(link, name, model, owners)
-      raise DoesNotFit if Transactions.open?(model)
+      raise DoesNotFit if OpenTransactions.in?(model)
 
       link = link.to(name, model)
-      raise DoesNotFit if Transactions.around?(link)
+      raise DoesNotFit if OpenTransactions.around?(link)
 
       Frame.new(link.plan, link, owners)
     end

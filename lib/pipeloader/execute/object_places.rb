@@ -50,7 +50,7 @@ module Pipeloader
 
     def still?(partial, value)
       ActiveRecord::Base === value && value.class.equal?(partial.model) && partial.takes?(value) && partial.current? &&
-        !Transactions.around?(partial)
+        !OpenTransactions.around?(partial)
     end
   end
 end

@@ -100,7 +100,7 @@ module Pipeloader
     # @return [PartialPlan, nil] nil if nothing is
     def partial(type, selections, node, model)
       partial = selection(type, selections, node, model).partial
-      partial unless partial.empty? || Transactions.around?(partial)
+      partial unless partial.empty? || OpenTransactions.around?(partial)
     rescue Foreseen
       nil
     end
@@ -117,7 +117,7 @@ module Pipeloader
     # @param reflection [ActiveRecord::Reflection::AbstractReflection]
     def load_ahead(records, reflection, asker = Asker.current)
       preload = preload(reflection)
-      preload.load(ResolverFiber.current, records, asker) if preload && !Transactions.around?(preload)
+      preload.load(ResolverFiber.current, records, asker) if preload && !OpenTransactions.around?(preload)
     rescue Foreseen
       nil
     end
@@ -143,10 +143,10 @@ module Pipeloader
     # @return [Plan, nil]
     def at(type, selections, node, model)
       selection = known(type, selections, node, model)
-      return if selection.nil? && Transactions.open?(model)
+      return if selection.nil? && OpenTransactions.in?(model)
 
       plan = (selection || analyze(type, selections, node, model)).plan
-      plan unless plan.nil? || plan.history.worthless? || Transactions.around?(plan)
+      plan unless plan.nil? || plan.history.worthless? || OpenTransactions.around?(plan)
     end
 
     # @return [Plan, nil] as #at, whether or not a transaction is open

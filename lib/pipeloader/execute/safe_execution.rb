@@ -75,7 +75,7 @@ module Pipeloader
       again = repeatable?
       open_breaker(told(e), @schema, @queries) unless @met
       raise unless again
-    rescue Enclosures::Directed
+    rescue Enclosures::Directed, Transactions::Failed
       nil
     rescue StandardError, ScriptError, SystemStackError => e
       raise unless answerable?(e) && repeatable?

@@ -87,6 +87,8 @@ module Pipeloader
         read.time_limit&.check
         openly { without { level.send_off } }
       end
+      Transactions.fail if read.spared?
+
       @run&.step
     ensure
       # Interrupted: nobody waits for it any more.

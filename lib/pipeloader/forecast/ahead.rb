@@ -18,7 +18,7 @@ module Pipeloader
       # @return [Ahead, nil] nil where nobody would read it, or not by what we know
       def of(forecast, records, arrival, fiber)
         preload = forecast.preload
-        return if preload.nil? || Transactions.around?(preload)
+        return if preload.nil? || OpenTransactions.any?(preload.model)
 
         readers = preload.readers(records, fiber.job)
         return if readers.empty?

@@ -73,7 +73,7 @@ module Pipeloader
         params[at] = connection.type_cast(bind.value_for_database)
       end
       [binds, params] unless @dynamic && @open.any? { |at| binds[at].nil? || binds[at].unboundable? }
-    rescue Foreseen
+    rescue ::RangeError, TypeError
       nil
     end
   end

@@ -54,6 +54,7 @@ module Pipeloader
       @reads = [] # in the order in which they were asked for
       @coalesces = true # until one fails
       @lends = true # until some come back without an answer
+      @spares = false
     end
 
     def <<(read)
@@ -68,6 +69,9 @@ module Pipeloader
 
     #: () -> Array[Read]
     def unanswered = @reads.reject { |read| read.answered? || read.late? }
+
+    # True if a read has failed in a transaction, to which that did nothing.
+    def spared? = @spares && @reads.any?(&:spared?)
 
     # True if other connections of its pool may be asked for its reads.
     def lends? = @lends && @session.lends? && @adapter.pool.respond_to?(:pipeloader_spare)
@@ -158,13 +162,18 @@ module Pipeloader
 
     def outside_transactions? = @adapter.open_transactions.zero?
 
-    # True if a statement that fails does nothing to the others.
+    # True if a transaction of its own is around each statement, or one of ours around all.
     def apart?(connection) = !@snapshot.nil? || connection.transaction_status == PG::PQTRANS_IDLE
+
+    # True if a statement that fails does nothing to the others.
+    def free?(connection) = @spares || apart?(connection)
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
       @snapshot = read_transaction&.then { |it| it if it.takes?(connection) }
-      singly = Statements.new(@session).of(@ordered = in_order(unanswered, connection), coalesces?(connection))
+      @spares = !apart?(connection) && Transactions.spared?
+      grow = coalesces?(connection) && !@spares
+      singly = Statements.new(@session).of(@ordered = in_order(unanswered, connection), grow)
       return if singly.empty?
 
       statements = coalesce(singly, connection)
@@ -178,7 +187,7 @@ module Pipeloader
     # Except in a transaction: were one for many to fail, its reads couldn't be sent singly. And a client of another encoding
     # has its parameters converted, but not those in arrays.
     def coalesces?(connection)
-      @coalesces && apart?(connection) && connection.internal_encoding == Encoding::UTF_8
+      @coalesces && free?(connection) && connection.internal_encoding == Encoding::UTF_8
     end
 
     def coalesce(statements, connection)
@@ -205,6 +214,7 @@ module Pipeloader
 
     def through_pipeline(connection, statements)
       surround(statements, connection) if response.surrounds?
+      statements.each(&:spare) if @spares
       clock = ServerClock.new(server_times) if response.lanes
       pipeline = Pipeline.new(connection, @session.result_sizes, @together, clock)
       begin
@@ -232,7 +242,8 @@ module Pipeloader
     def close(pipeline, statements, connection)
       @snapshot&.sent(statements, connection, set: response.settings?)
       @session.cut_short = true if pipeline.cut_short? && !outside_transactions?
-      register(statements)
+      again = @spares && statements.any?(&:failed?)
+      statements.each { |statement| @session.register(statement, again) }
       tally(pipeline, statements)
     end
 
@@ -245,21 +256,10 @@ module Pipeloader
     # it comes: so they go in the order of a serial run. It isn't quite the one in which fibers park (a field with arguments
     # is resolved by a later job).
     def in_order(reads, connection)
-      free = apart?(connection) && reads.all?(&:pure?)
+      free = free?(connection) && reads.all?(&:pure?)
       return reads if free || reads.any? { |read| read.job.nil? }
 
       reads.sort { |read, other| read.job.compare(other.job) }
-    end
-
-    # Only what the server has confirmed, and only now: ActiveRecord's pool may evict by a statement of its own.
-    def register(statements)
-      statements.each do |whole|
-        whole.each_command do |statement|
-          @session.register_statement(statement.sql, statement.name) if statement.prepared?
-          @session.learn(statement) if statement.description || statement.undescribed?
-          @session.forget_statement(statement.sql) if whole.spoiled? && statement.name
-        end
-      end
     end
 
     def deliver(statements, connection)

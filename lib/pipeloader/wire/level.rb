@@ -26,14 +26,18 @@ module Pipeloader
     # Under a fiber scheduler others go on while this one waits for the server: they stand in line here, and have their
     # answers when they get in.
     #
+    # @raise [Transactions::Failed]
+    #
     #: () -> void
     def send_off
-      @sending.synchronize do
+      sent = @sending.synchronize do
         @response.close_level(self)
         # Always in one order: two threads may share two connections (transactional tests), and each has a lock.
         bursts = @bursts.values.select(&:pending?).sort_by { |burst| burst.adapter.object_id }
         @response.waiting { (lanes = @response.lanes) ? lanes.run(bursts) : Burst.run(bursts) }
+        bursts
       end
+      Transactions.fail if sent.any?(&:spared?)
     end
   end
 end

@@ -25,7 +25,8 @@ module Pipeloader
 
     # libpq 14 to 16 flush at each Sync (client CPU +15 % per burst), later ones needn't.
     SYNC = PG::Connection.method_defined?(:send_pipeline_sync) ? :send_pipeline_sync : :pipeline_sync
-    private_constant :IDLE, :SYNC
+    NOTHING = [].freeze
+    private_constant :IDLE, :SYNC, :NOTHING
 
     attr_reader :bytes_sent, :bytes_received, :sent
 
@@ -198,12 +199,27 @@ module Pipeloader
     def expect(statement) = statement ? statement.size_by(@result_sizes) : 0
 
     def transmit(statement)
-      @in_flight << statement
-      @expected += statement.expected = expect(statement)
-      statement.each_command { |command| send_statement(command) }
-      @connection.public_send(SYNC)
+      transmit_savepoint(TransactionControl::Savepoint.set) if statement.spares?
+      take_off(statement, expect(statement)) do
+        statement.each_command { |command| send_statement(command) }
+      end
+      transmit_savepoint(TransactionControl::Savepoint.undo) if statement.spares?
       @sent += 1 + statement.followers.size
       @bytes_sent += statement.bytesize
+    end
+
+    def transmit_savepoint(savepoint)
+      take_off(savepoint, 0) do
+        savepoint.commands.each { |command| @connection.send_query_params(command, NOTHING) }
+      end
+    end
+
+    # Yields to send it; a Sync is behind it.
+    def take_off(statement, expected)
+      @in_flight << statement
+      @expected += statement.expected = expected
+      yield
+      @connection.public_send(SYNC)
     end
 
     def send_statement(statement)

@@ -132,6 +132,20 @@ module Pipeloader
 
     def next_statement_name = statements.next_key
 
+    # Takes note of a statement that is answered, and of all that its Sync has ended: only what the server has confirmed, and only
+    # then, as ActiveRecord's pool may evict by a statement of its own.
+    #
+    # @param again [Boolean] whether all of it is to be done again, as if nothing had been prepared
+    def register(whole, again)
+      whole.each_command do |statement|
+        if statement.prepared?
+          again ? @surplus << statement.name : register_statement(statement.sql, statement.name)
+        end
+        learn(statement) if statement.description || statement.undescribed?
+        forget_statement(statement.sql) if whole.spoiled? && statement.name
+      end
+    end
+
     # May evict another name, by a statement of its own. The server refuses that in a failed transaction, and would keep the name
     # forever: then the new name is dropped as soon as possible.
     def register_statement(sql, name)

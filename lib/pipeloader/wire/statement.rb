@@ -60,6 +60,7 @@ module Pipeloader
       @messages = prepare ? PREPARED_ROWS : ROWS
       @next = @set = 0
       @before = @after = NONE
+      @spares = false
     end
 
     def prepare? = @prepare
@@ -155,6 +156,11 @@ module Pipeloader
       @after = after
       @messages = [*before.map { :setting }, *@messages, *after.map { :setting }]
     end
+
+    # If it fails, the transaction that is open goes on. See Savepoint.
+    def spare = @spares = true
+
+    def spares? = @spares
 
     # How much of what goes before it has succeeded.
     attr_reader :set

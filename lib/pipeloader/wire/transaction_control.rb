@@ -3,6 +3,48 @@
 module Pipeloader
   # What begins, marks and ends transactions, sent by itself: several SQL texts in one trip.
   module TransactionControl
+    # Stands in a Pipeline beside a statement, where that must not end the transaction that is open: what is sent before it, or
+    # behind it, under a Sync of its own. Going back to the savepoint succeeds whether the statement has failed or not. In a
+    # transaction that had failed before, none of this succeeds, nor does the statement.
+    class Savepoint
+      SET = ["SAVEPOINT pipeloader_apart"].freeze
+      UNDO = ["ROLLBACK TO SAVEPOINT pipeloader_apart", "RELEASE SAVEPOINT pipeloader_apart"].freeze
+      NONE = [].freeze
+      private_constant :SET, :UNDO, :NONE
+
+      # Before the statement.
+      def self.set = new(SET)
+
+      # Behind it.
+      def self.undo = new(UNDO)
+
+      # Each is sent by itself, without parameters.
+      #
+      #: () -> Array[String]
+      attr_reader :commands
+
+      # As Statement's.
+      attr_accessor :expected
+
+      #: (Array[String]) -> void
+      def initialize(commands)
+        @commands = commands
+        @left = commands.size
+      end
+
+      ## As a Statement that is in flight
+
+      def reads = NONE
+      def rows_next? = false
+      def late? = true
+      def due = nil
+      def expects?(result) = @left.positive? && result.result_status != PG::PGRES_TUPLES_OK
+      def take(_result) = @left -= 1
+      def complete? = @left.zero?
+      def complete(_clearing) = nil
+      def tell_time(_milliseconds, _times) = nil
+    end
+
     SETTLED = [PG::PQTRANS_IDLE, PG::PQTRANS_INTRANS].freeze
     private_constant :SETTLED
 

@@ -1,0 +1,138 @@
+# frozen_string_literal: true
+
+require_relative "../support/answers"
+require_relative "../support/explained"
+
+# A transaction that was open before the response: a test suite's, or one around each request. There a query goes as it goes
+# outside, and if a statement fails, graphql-ruby executes it by itself, in a transaction that is as it was.
+class SurroundingTransactionsTest < AnswerTest
+  include Explained
+
+  TREE = "{ posts { title author { name } comments { body } } }"
+  SAVEPOINT = "pipeloader_apart"
+
+  def connection = ActiveRecord::Base.connection
+
+  # @yield before each of them, in its transaction
+  # @return [Hash] the answer
+  def assert_same_within(query, schemas = Schemas.make, **options)
+    answers = schemas.flat_map do |schema|
+      Array.new(2) do
+        rolled_back do
+          yield if block_given?
+          answer = JSON.generate(schema.execute(query, **options).to_h)
+          [answer, connection.raw_connection.transaction_status, (connection.select_value("SELECT count(*) FROM posts") unless failed?)]
+        end
+      end
+    end
+    assert_equal 1, answers.uniq.size, answers.uniq.join("\n")
+    JSON.parse(answers.first.first)
+  end
+
+  def failed? = connection.raw_connection.transaction_status == PG::PQTRANS_INERROR
+
+  def test_plans
+    schemas = Schemas.make
+    assert_same_within(TREE, schemas) { ::Post.first.update!(title: "uncommitted") }
+    told = rolled_back { Pipeloader.explain(schemas.last, TREE).to_h }
+    assert(told[:fields].all? { |field| field[:compiled] })
+    assert_equal(outside(schemas, TREE), rolled_back { statements { schemas.last.execute(TREE) } })
+  end
+
+  def outside(schemas, query) = statements { schemas.last.execute(query) }
+
+  def statements(&block) = WireCounter.events("burst.pipeloader", &block).map { |payload| [payload[:reads].size, payload[:statements]] }
+
+  # As outside of it, they share statements.
+  def test_opaque_reads
+    post = type(Schemas::Post) { field :loud, String; def loud = ::User.find(object.author_id).name.upcase.then { |it| [it].sum("") } }
+    schemas = Schemas.make(query: query_type { field :opaque, [post]; def opaque = ::Post.order(:id) })
+    query = "{ opaque { loud } }"
+    assert_same_within(query, schemas)
+    assert_equal(outside(schemas, query), rolled_back { statements { schemas.last.execute(query) } })
+  end
+
+  # BEGIN is sent with the first statement.
+  def test_a_transaction_that_is_yet_to_begin
+    schema = Schemas.make.last
+    schema.execute(TREE)
+    told = ::Post.transaction { Pipeloader.explain(schema, TREE).to_h }
+    assert(told[:fields].all? { |field| field[:compiled] })
+  end
+
+  def test_nothing_stays
+    schemas = Schemas.make
+    [TREE, "{ failingSql posts { title } }"].each do |query|
+      rolled_back do
+        connection.execute("SAVEPOINT outer_one")
+        schemas.last.execute(query)
+        connection.execute("ROLLBACK TO SAVEPOINT outer_one")
+        error = assert_raises(ActiveRecord::StatementInvalid) { connection.execute("RELEASE SAVEPOINT #{SAVEPOINT}") }
+        assert_match(/does not exist/, error.message)
+      end
+    end
+  end
+
+  # A plan's own statement fails, which asks for all authors.
+  def test_a_plan_that_fails
+    schemas = Schemas.make
+    schemas.each { |schema| schema.execute(TREE) }
+    answer = assert_same_within(TREE, schemas) { connection.raw_connection.exec("ALTER TABLE users ALTER COLUMN id TYPE text") }
+    assert_match(/operator does not exist/, answer["errors"].first["message"])
+  end
+
+  def test_one_that_fails
+    { "{ failingSql }" => 1, "{ posts { title } failingSql users { name } }" => 2, "{ users { name } posts { title author { name } } failingSql }" => 1,
+      "{ failingList { title } posts { comments { body } } }" => 2 }.each do |query, errors|
+      assert_errors errors, assert_same_within(query)["errors"].size, query
+    end
+  end
+
+  # A resolver that has an answer to the error.
+  def test_one_that_fails_and_is_rescued
+    query = query_type do
+      field :careful, String
+      field :late, String
+      def careful
+        ::Post.where("1 / 0 = 1").first.title
+      rescue ActiveRecord::StatementInvalid => e
+        e.cause.class.name
+      end
+
+      def late = ::Post.find(2).title + ::User.find(1).name
+    end
+    schemas = Schemas.make(query: query)
+    ["{ careful late }", "{ late careful }", "{ careful posts { title } }"].each { |text| assert_same_within(text, schemas) }
+  end
+
+  def test_one_that_has_failed_before
+    answer = assert_same_within("{ posts { title } users { name } }") do
+      connection.execute("SELECT 1 / 0")
+    rescue ActiveRecord::StatementInvalid
+      nil
+    end
+    assert_match(/current transaction is aborted/, answer["errors"].first["message"])
+  end
+
+  # Nothing is done twice.
+  def test_mutations_and_what_writes
+    writing = query_type do
+      field :written, String
+      field :drawn, Integer
+      field :lost, String
+      def written = ::Post.find(1).tap { |post| post.update!(title: "#{post.title}!") }.title
+      def drawn = ::Post.connection.select_value("SELECT setval('posts_id_seq', 500)")
+      def lost = ::Post.where("1 / 0 = 1").first
+    end
+    schemas = Schemas.make(query: writing)
+    ["{ written posts { title } lost }", "{ drawn posts { title } lost }", "{ posts { title } written lost }"].each do |query|
+      calls = []
+      rolled_back do
+        counting = ActiveSupport::Notifications.subscribe("sql.active_record") { |*, payload| calls << payload[:sql] if payload[:sql].match?(/UPDATE|setval/) }
+        schemas.last.execute(query)
+        ActiveSupport::Notifications.unsubscribe(counting)
+      end
+      assert_equal 1, calls.size, query
+    end
+  end
+end
