@@ -191,9 +191,14 @@ module Pipeloader
     end
 
     def room?
-      return false if @schedule && !@schedule.room?(@in_flight.size, @sent - @in_flight.size)
+      return false if @schedule && !room_in_time?
 
       @bytes_received < HELD && (@in_flight.empty? || @expected + expect(@waiting.first) <= HELD)
+    end
+
+    def room_in_time?
+      under_way = @in_flight.grep_v(TransactionControl::Savepoint).size
+      @schedule.room?(under_way, @sent - under_way)
     end
 
     def expect(statement) = statement ? statement.size_by(@result_sizes) : 0

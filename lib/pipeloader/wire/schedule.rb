@@ -27,7 +27,7 @@ module Pipeloader
       return unless left&.zero?
 
       @late = true
-      in_flight.first&.reads&.each { |read| read.time_limit&.spare if read.late? }
+      in_flight.find { |it| it.reads.any? }&.reads&.each { |read| read.time_limit&.spare if read.late? }
       late, others = waiting.partition(&:late?)
       waiting.replace(others)
       Statement.prepare_instead(late, others) if late.any?
