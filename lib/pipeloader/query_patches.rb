@@ -14,7 +14,7 @@ module Pipeloader
         GraphQL::Pagination::Connection.prepend(ConnectionTurns)
         install_on_interpreter
         install_on_next if defined?(GraphQL::Execution::FieldResolveStep)
-        GraphQL::Query::Context.prepend(QueryContext)
+        GraphQL::Query::Context.prepend(QueryContext, ContextKeys)
         GraphQL::Subscriptions.prepend(SubscriptionUpdates)
         GraphQL::Schema::Timeout::Trace.prepend(SchemaTimeout)
         GraphQL::Schema::Field.prepend(FieldSelects)
@@ -150,6 +150,7 @@ require "pipeloader/patches/next_trial"
 require "pipeloader/patches/executions"
 require "pipeloader/patches/subscription_updates"
 require "pipeloader/patches/query_context"
+require "pipeloader/patches/context_keys"
 require "pipeloader/patches/schema_timeout"
 require "pipeloader/patches/graphql_batch"
 require "pipeloader/patches/field_selects"

@@ -59,6 +59,9 @@ module Pipeloader
     # The Gathering whose block it is at; nil for none.
     attr_accessor :gathering
 
+    # What its job has set in contexts: {GraphQL::Query::Context => {key => value}}; nil for nothing.
+    attr_accessor :context_keys
+
     # @return [Task, nil] that it does
     attr_reader :task
 
@@ -85,7 +88,7 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
-      @subject = @followers = @branch = @gathering = @task = @missed = @settings = nil
+      @subject = @followers = @branch = @gathering = @task = @missed = @settings = @context_keys = nil
       @jobs = @uncoalesced = @nested = 0
     end
 
@@ -191,12 +194,13 @@ module Pipeloader
 
     # Yields, to do a Task. What that assigns ends with it.
     def for_task(task, &block)
-      outer, @task, @gathering, @subject = [@task, @gathering, @subject], task, nil, task.subject
+      outer = [@task, @gathering, @subject, @context_keys]
+      @task, @gathering, @subject, @context_keys = task, nil, task.subject, nil
       @nested += 1
       @state.keeping(task.at_rest, &block)
     ensure
       @nested -= 1
-      @task, @gathering, @subject = outer
+      @task, @gathering, @subject, @context_keys = outer
     end
 
     # True if it is so deep inside of Tasks, or of frames, that the next one needs another fiber.
@@ -343,6 +347,7 @@ module Pipeloader
 
     def start_afresh
       @uncoalesced = 0
+      @context_keys = nil
       @parking.begin_job
       @state.enter(self)
     end
