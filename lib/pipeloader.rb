@@ -102,6 +102,17 @@ module Pipeloader
       Strict.around(&)
     end
 
+    # Finds objects that fields share, and that one field has changed and not yet made whole when another one comes to them, where
+    # responses are built inside the block: see docs/testing.md. For tests and development.
+    #
+    # @return [Array<Interleavings::Interleaving>] each says, as text, which methods of what, for which fields, and what to do
+    #
+    #: () { () -> untyped } -> Array[Interleavings::Interleaving]
+    def interleavings(&)
+      require "pipeloader/report/interleavings"
+      Interleavings.new.during(&)
+    end
+
     # Calls the block for each value, as `values.map` does, so that the queries that it executes read together.
     #
     #     Pipeloader.multiplex(subscription_ids) { |id| execute(id, event, object) }

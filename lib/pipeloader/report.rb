@@ -5,7 +5,8 @@
 #
 # In: bursts and operations. Out: notifications and text. Called by: the public face.
 #
-# Loaded when Pipeloader.strict is first called: pipeloader/report/strict and pipeloader/report/read_loop. Loaded for what tests
+# Loaded when Pipeloader.strict is first called: pipeloader/report/strict and pipeloader/report/read_loop; when
+# Pipeloader.interleavings is: pipeloader/report/interleavings. Loaded for what tests
 # assert, by pipeloader/minitest and pipeloader/rspec: pipeloader/report/testing, with pipeloader/report/ledger, which hears of
 # round trips, pipeloader/report/call_site, pipeloader/report/budget, pipeloader/report/budgets and
 # pipeloader/report/compiled_fields.

@@ -9,7 +9,9 @@ module TestingDocs
   class Post < Schemas::Post
     LOCK = Mutex.new
     field :locked, Integer, null: false
+    field :hidden, GraphQL::Types::Boolean
     def locked = LOCK.synchronize { object.comments.count }
+    def hidden = context[:hidden].include?(object.id)
   end
 
   class Query < GraphQL::Schema::Object
@@ -36,7 +38,7 @@ module TestingDocs
     end
 
     def test_there_are_some
-      assert_equal [1, 2], [CLASSES.size, STATEMENTS.size]
+      assert_equal [2, 3], [CLASSES.size, STATEMENTS.size]
     end
 
     def test_every_capability_has_an_example

@@ -29,7 +29,10 @@ module Pipeloader
 
     class << self
       # Whoever graphql-ruby is at.
-      def current = new((state = state()) ? state.current_field : Fiber[FIELD])
+      def current = new(current_field)
+
+      #: () -> GraphQL::Schema::Field?
+      def current_field = (state = state()) ? state.current_field : Fiber[FIELD]
 
       # Of the query that GraphQL::Current takes for the current one.
       #
