@@ -25,19 +25,22 @@ class PgbouncerNamesTest < PgbouncerCase
     end
   end
 
+  # What shares a statement, of its own name, doesn't meet the old one there.
   def test_named_statements_in_a_transaction
     through(unaware_bouncer, prepared_statements: true)
-    outcomes = assert_alike do |piped|
-      GatedPost.with_connection do |connection|
-        resolve(piped, 3) { |index| GatedPost.find(index + 1).title }
-        result = on_another_server do
-          rolled_back { states(resolve(piped, 3) { |index| GatedPost.find(index + 1).title }) }
+    [1, 3].each do |reads|
+      plain, piped = [false, true].map do |with|
+        GatedPost.with_connection do |connection|
+          read = ->(index) { GatedPost.find(index + 1).title }
+          resolve(with, 3, &read)
+          result = on_another_server { rolled_back { states(resolve(with, reads, &read)) } }
+          connection.reconnect!
+          result
         end
-        connection.reconnect!
-        result
       end
+      assert_equal ["26000"] * reads, plain
+      assert_equal reads == 1 ? plain : ["post 1", "post 2", "post 3"], piped
     end
-    assert_equal %w[26000] * 3, outcomes
   end
 
   # The other client's statement has the name that is ours next.
