@@ -96,14 +96,17 @@ module Pipeloader
         oldest = @proved.each_value.first or return false
         return false.tap { oldest.hits -= 1 } if oldest.hits > entry.hits
 
-        take(@proved, oldest.text)
+        renew
       end
       true
     end
 
-    # An entry that has grown since counts as new again.
+    # The one that was asked for the longest ago counts as new again: it stays as long as there is room.
+    def renew = put(@new, take(@proved, @proved.each_key.first))
+
+    # An entry may have grown since.
     def bound
-      put(@new, take(@proved, @proved.each_key.first)) while @bytes[@proved] > @limit * 3 / 4
+      renew while @bytes[@proved] > @limit * 3 / 4
       take(@new, @new.each_key.first) while bytes > @limit && @new.any?
     end
 
