@@ -61,6 +61,31 @@ class TrialTest < PlanTest
     assert_equal [[false], [true]], [rests.first(FIRST + 1).uniq, rests.last(20).uniq]
   end
 
+  # Three of each kind tell, if all of one are slower than all of the other; else it takes eight.
+  def test_how_many_executions_tell
+    { [1.0, 2.0] => 3, [2.0, 1.0] => 3 }.each { |(without, with), each| assert_equal [each, without < with], tried([without], [with]) }
+    assert_equal [8, true], tried([1.0, 1.0, 3.0], [2.0])
+    assert_equal [8, false], tried([2.0], [1.0, 1.0, 3.0])
+  end
+
+  # @param without [Array<Float>] seconds, again and again
+  # @return [Array(Integer, Boolean)] after how many executions of each kind it is decided, and whether it rests
+  def tried(without, with)
+    trial = Pipeloader::Trial.new
+    16.times { trial.note(false, 1.0, 0) }
+    count = 0
+    outcomes = WireCounter.events("trial.pipeloader") do
+      100.times do
+        trial.note(false, with[count % with.size], 0)
+        trial.note(true, without[count % without.size], 0)
+        count += 1
+        break if trial.rests? || trial.instance_variable_get(:@seconds).nil?
+      end
+    end
+    assert_equal 1, outcomes.size
+    [count, trial.rests?]
+  end
+
   def test_what_is_slower_without_goes_on_with_it
     rests = executions(schema, "{ slow(with: false) }", 100)
     assert_includes 3..(ROUNDS * 2), rests.count(true)

@@ -12,7 +12,7 @@ module Pipeloader
     WATCHED = 16
     PAUSE = 128
     LONGEST_PAUSE = 8_192
-    # Executions of each kind in a trial; so many tell if all without Pipeloader were slower than all with it.
+    # Executions of each kind in a trial; so many tell if all without Pipeloader were slower than all with it, or all were faster.
     ROUNDS = 8
     CLEAR = 3
     # What it must win to be executed without: less is within what is measured.
@@ -92,7 +92,7 @@ module Pipeloader
 
       trial[rested] << seconds
       without, with = trial.values_at(true, false)
-      conclude(middle(without), middle(with), query) if [without.size, with.size].min >= ROUNDS || slow?(without, with)
+      conclude(middle(without), middle(with), query) if [without.size, with.size].min >= ROUNDS || clear?(without, with)
     end
 
     private
@@ -164,8 +164,10 @@ module Pipeloader
       @seconds = { true => [], false => [] }
     end
 
-    # What is slow without needn't be tried often.
-    def slow?(without, with) = [without.size, with.size].min >= CLEAR && without.min > with.max
+    # What is slow, or fast, each time needn't be tried often.
+    def clear?(without, with)
+      [without.size, with.size].min >= CLEAR && (without.min > with.max || without.max < with.min)
+    end
 
     def middle(all) = all.sort[all.size / 2]
 
