@@ -101,6 +101,12 @@ module TypedExample
        Pipeloader.strict { 4 } + 1]
     end
 
+    def shared
+      Pipeloader.interleavings { Schema.execute(TEXT) }.map do |it|
+        "#{it.left.upcase} #{it.entered.upcase} #{it.variables.join(", ")} #{it.fields.first.upcase}"
+      end
+    end
+
     def opened
       Pipeloader.breaker.open.map do |it|
         "#{it.schema} #{it.operation || "?"} #{it.document.size} #{it.reason.upcase} #{it.at.year}" if it.plain

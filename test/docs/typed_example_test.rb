@@ -25,7 +25,7 @@ class TypedExampleTest < PipeloaderTest
   RUBY
 
   SAID = {
-    "authors" => [{ "name" => "Ann" }], "statements" => 0, "lengths" => 6, "gathered" => 42, "blocks" => [2, 3, 4, 5], "opened" => [],
+    "authors" => [{ "name" => "Ann" }], "statements" => 0, "lengths" => 6, "gathered" => 42, "blocks" => [2, 3, 4, 5], "opened" => [], "shared" => [],
     "failing" => "of Pipeloader's own", "page" => 403, "allowed" => 200, "asserted" => 4, "middlewares" => 200
   }.freeze
   ROOT = File.expand_path("../..", __dir__)

@@ -13,6 +13,12 @@ class SurroundingTransactionsTest < AnswerTest
 
   def connection = ActiveRecord::Base.connection
 
+  # What was prepared for columns that were altered is of no use.
+  def teardown
+    connection.clear_cache!
+    super
+  end
+
   # @yield before each of them, in its transaction
   # @return [Hash] the answer
   def assert_same_within(query, schemas = Schemas.make, **options)
@@ -73,12 +79,16 @@ class SurroundingTransactionsTest < AnswerTest
     end
   end
 
-  # A plan's own statement fails, which asks for all authors.
+  # A plan's own statement fails, which says of which type the keys are; ActiveRecord's doesn't.
   def test_a_plan_that_fails
     schemas = Schemas.make
-    schemas.each { |schema| schema.execute(TREE) }
-    answer = assert_same_within(TREE, schemas) { connection.raw_connection.exec("ALTER TABLE users ALTER COLUMN id TYPE text") }
-    assert_match(/operator does not exist/, answer["errors"].first["message"])
+    answer = assert_same_within(TREE, schemas) { alter }
+    assert_equal "user 4", answer.dig("data", "posts", 0, "author", "name")
+  end
+
+  def alter
+    connection.clear_cache!
+    connection.execute("ALTER TABLE users ALTER COLUMN id TYPE text")
   end
 
   def test_one_that_fails
@@ -112,6 +122,88 @@ class SurroundingTransactionsTest < AnswerTest
       nil
     end
     assert_match(/current transaction is aborted/, answer["errors"].first["message"])
+  end
+
+  # What nobody can see in SQL: a view's function writes, sets, or locks.
+  def test_what_a_read_does_stays
+    connection.execute("CREATE TABLE IF NOT EXISTS seen_rows (id bigint); TRUNCATE seen_rows")
+    connection.execute("CREATE OR REPLACE FUNCTION see(bigint) RETURNS boolean LANGUAGE sql AS " \
+                       "'INSERT INTO seen_rows VALUES ($1); SELECT set_config(''my.mark'', ''seen'', true); SELECT true'")
+    connection.execute("CREATE OR REPLACE VIEW seen_posts AS SELECT * FROM posts WHERE see(id)")
+    model = Class.new(ActiveRecord::Base) { self.table_name = "seen_posts"; self.primary_key = "id"; def self.name = "SeenPost" }
+    schemas = Schemas.make(query: query_type { field :seen, String; define_method(:seen) { model.find(1).title } })
+    outcomes = schemas.map do |schema|
+      rolled_back do
+        schema.execute("{ seen posts { title } }")
+        ["SELECT count(*) FROM seen_rows", "SELECT current_setting('my.mark', true)"].map { |sql| connection.select_value(sql) }
+      end
+    end
+    assert_equal [[1, "seen"]] * 2, outcomes
+  ensure
+    connection.execute("DROP VIEW IF EXISTS seen_posts; DROP FUNCTION IF EXISTS see; DROP TABLE IF EXISTS seen_rows")
+  end
+
+  # After that nothing can be done again, and a plan's statement mustn't fail.
+  def test_a_plan_behind_what_may_have_written
+    query = query_type do
+      field :stat, String
+      field :late, String
+      def stat = ::Post.connection.select_value("SELECT jsonb_array_length('[1]')").to_s
+      def late = "#{::Post.find(1).title} #{stat}"
+    end
+    schemas = Schemas.make(query: query)
+    ["#{TREE[0..-2]} stat }", "{ stat #{TREE[1..]}", "#{TREE[0..-2]} late }", "{ late #{TREE[1..]}"].each do |text|
+      answer = assert_same_within(text, schemas) { alter }
+      assert_equal "user 4", answer.dig("data", "posts", 0, "author", "name")
+    end
+  end
+
+  # Code that rescues everything, or returns in `ensure`.
+  def test_one_that_fails_and_is_swallowed
+    query = query_type do
+      field :careful, String
+      field :given, String
+      field :late, String
+      def careful
+        ::Post.where("1 / 0 = 1").first.title
+      rescue Exception => e # rubocop:disable Lint/RescueException
+        e.class.name
+      end
+
+      def given
+        ::Post.where("1 / 0 = 1").first.title
+      ensure
+        return "given" # rubocop:disable Lint/EnsureReturn
+      end
+
+      def late = ::Post.find(2).title
+    end
+    schemas = Schemas.make(query: query)
+    ["{ careful late }", "{ given late }", "{ late given posts { title } }"].each { |text| assert_same_within(text, schemas) }
+  end
+
+  # What it unwinds writes nothing: that is done when it's executed again.
+  def test_one_that_fails_and_is_followed_by_a_write
+    query = query_type do
+      field :ensuring, String
+      def ensuring
+        ::Post.where("1 / 0 = 1").first.title
+      ensure
+        ::Post.where(id: 0).update_all(title: "")
+      end
+    end
+    schemas = Schemas.make(query: query)
+    assert_same_within("{ ensuring }", schemas)
+    updates = schemas.map do |schema|
+      events = WireCounter.events("sql.active_record") { rolled_back { schema.execute("{ ensuring }") } }
+      events.select { |payload| payload[:sql].start_with?("UPDATE") }.filter_map { |payload| payload[:exception]&.first }
+    end
+    assert_equal [["ActiveRecord::StatementInvalid"], %w[Pipeloader::Transactions::Failed ActiveRecord::StatementInvalid]], updates
+  end
+
+  def test_with_the_query_cache
+    schemas = Schemas.make
+    ActiveRecord::Base.cache { assert_same_within("{ comments { body post { title } } failingSql users { name } }", schemas) }
   end
 
   # Nothing is done twice.

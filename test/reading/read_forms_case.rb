@@ -48,6 +48,9 @@ class ReadFormsCase < PipeloaderTest
   def assert_parked(expectation, run)
     parked, others = run.events.reject { |it| it[:cached] || it[:name] == "TRANSACTION" }.partition { |it| it.key?(:pipeloader) }
     expectation = in_transaction? ? :both : :at_once if expectation == :own_transaction
+    # A statement that fails there has graphql-ruby execute the query by itself.
+    return refute_empty(others) if in_transaction? && others.any? { |it| it.key?(:exception) }
+
     case expectation
     when :parks then assert_empty(others.map { |it| it[:sql] }) && assert_operator(run.parked, :>, 0)
     when :at_once then assert_empty(parked.map { |it| it[:sql] }) && refute_empty(others)

@@ -232,8 +232,10 @@ class ExplanationTest < PipeloaderTest
   end
 
   def test_in_a_transaction
-    told = Post.transaction { explained("{ posts { title author { name } } }") }
-    assert field(told, "posts")[:compiled]
+    text = "{ posts { title author { name } } }"
+    assert field(Post.transaction { explained(text) }, "posts")[:compiled]
+    told = Post.transaction { Pipeloader.explain(Schemas.make(pipeloader: { snapshot: true }).last, text) }
+    assert_equal "a transaction is open", field(told, "posts")[:reason]
   end
 
   def test_disabled

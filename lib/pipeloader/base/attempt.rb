@@ -78,6 +78,10 @@ module Pipeloader
     # True if it may, as long as nothing was written.
     def restarts? = !written? && !@restarts.nil? && @restarts.queries?
 
+    # A statement has failed in a transaction of the caller's, and all is to be done again, whoever rescues that.
+    def fail = @failed = true
+    def failed? = @failed || false
+
     # An +error+ leaves a job.
     def leave(error) = note(error, :left)
 

@@ -10,14 +10,17 @@ module Pipeloader
     end
 
     class << self
-      # True if whatever fails in one can be undone, and done again.
-      def spared? = Attempt.current&.restarts? || false
+      # True if all of it can be done again.
+      def restartable? = Attempt.current&.restarts? || false
 
       # A statement has failed in one, to which that did nothing.
       #
       # @raise [Failed] unless something was written meanwhile
-      def fail
-        raise Failed if spared?
+      def restart
+        return unless restartable?
+
+        Attempt.current.fail
+        raise Failed
       end
     end
   end

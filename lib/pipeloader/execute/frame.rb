@@ -58,6 +58,8 @@ module Pipeloader
     #
     # @param one [Boolean] whether what they lead to is to be looked up along with them
     def want(context, one)
+      raise DoesNotFit if OpenTransactions.around?(@link)
+
       lookup = @link.lookup.for(context)
       @range = lookup.range
       @growth = Growth.new(@plan, context) if one && @plan.links.any?

@@ -3,7 +3,8 @@
 module Pipeloader
   # Executes queries with Pipeloader, and so that a bug in it ends as a line in the log. Where Pipeloader raises one, and nothing
   # was written, graphql-ruby executes the queries once more by itself; from then on the Breaker keeps their operations from
-  # Pipeloader. An exception that graphql-ruby by itself might have handled is treated alike, but for the Breaker. A part of all
+  # Pipeloader. An exception that graphql-ruby by itself might have handled is treated alike, but for the Breaker, and so is a
+  # statement that has failed in a transaction of the caller's (Transactions). A part of all
   # executions is proved, see ProofSample.
   class SafeExecution
     class << self
@@ -64,6 +65,7 @@ module Pipeloader
     def executed(sample, &)
       @attempt.restarts = (@given if SafeExecution.plain?(@schema))
       results = @attempt.around { yield(@queries, @context) }
+      return if @attempt.failed?
       return if @attempt.enclosed && !interrupted?(@attempt.enclosed) && repeatable?
       return in_order(results, &) if @attempt.left_settings && @given&.queries?
 
@@ -78,7 +80,7 @@ module Pipeloader
     rescue Enclosures::Directed, Transactions::Failed
       nil
     rescue StandardError, ScriptError, SystemStackError => e
-      raise unless answerable?(e) && repeatable?
+      raise unless @attempt.failed? || (answerable?(e) && repeatable?)
     end
 
     # True if graphql-ruby by itself may make an answer of what leaves: it executes a field inside of those above it, and whatever
@@ -141,7 +143,11 @@ module Pipeloader
       false
     end
 
-    def repeat(&) = @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
+    # In a transaction that fails now, nothing is to be found that was read before it did.
+    def repeat(&)
+      ActiveRecord::Base.connection_handler.each_connection_pool(&:clear_query_cache) if @attempt.failed?
+      @given.adopt(SafeExecution.plainly(@schema, *@given.restored, &))
+    end
 
     def told(error) = "#{error.class}: #{error.message.lines.first.to_s.chomp} (#{error.backtrace.first})"
 

@@ -1,10 +1,11 @@
 # frozen_string_literal: true
 
 module Pipeloader
-  # Transactions in which no plan reads: a resolver has opened it, so that no fiber parks; or a statement that fails would end it.
+  # Transactions in which no plan reads: those that a resolver has opened, as no fiber parks in them; and those that a statement
+  # would end if it failed.
   module OpenTransactions
     class << self
-      # True if any is open in the database of a +model+.
+      # True if one is open in the database of a +model+, whichever.
       def any?(model) = model.connection_pool.active_connection?&.transaction_open? || false
 
       # True if such a one is.
@@ -12,7 +13,7 @@ module Pipeloader
         return false unless any?(model)
 
         response = ResolverFiber.current&.response
-        response.nil? || response.in_new_transaction? || !Transactions.spared?
+        response.nil? || response.in_new_transaction? || !Transactions.restartable?
       end
 
       # True if one is open where a plan, or a part of one, would read.

@@ -87,7 +87,7 @@ module Pipeloader
         read.time_limit&.check
         openly { without { level.send_off } }
       end
-      Transactions.fail if read.spared?
+      Transactions.restart if read.failed_apart?
 
       @run&.step
     ensure

@@ -219,6 +219,8 @@ module Pipeloader
     #
     # @return [Integer] how many transactions were open on it before
     def meet(adapter, depth = pinned?(adapter) ? 1 : 0)
+      raise Transactions::Failed if @attempt&.failed?
+
       @transactions[adapter] ||= begin
         lock(adapter) if Fiber.current_scheduler && !adapter.lock.is_a?(::Monitor)
         adapter.pipeloader_session.response = self if PostgreSQL.adapter?(adapter.class)

@@ -18,12 +18,13 @@ module Pipeloader
   class Explanation
     COMPILED = "compiled"
     NOTHING = "nothing came there" # the reason where no object asked for the field
+    TRANSACTION = "a transaction is open"
     UNFIT = "what came there isn't as it is in the database"
     RESOLVER = "its resolver"
     OBJECT = "so is its object"
     RESTS = "executed without Pipeloader for now: that is faster"
     LISTENING = Listening.new(Burst::EVENT, ReadAhead::EVENT) { Thread.current }
-    private_constant :COMPILED, :UNFIT, :RESOLVER, :OBJECT, :RESTS, :LISTENING
+    private_constant :COMPILED, :TRANSACTION, :UNFIT, :RESOLVER, :OBJECT, :RESTS, :LISTENING
 
     class << self
       # @raise [ArgumentError] for anything but a query
@@ -196,13 +197,19 @@ module Pipeloader
     # Why objects were made.
     def why(spot, key, types, nodes)
       found = types.flat_map { |type| Plans.for(@operation).selections(type, *place(nodes)) }
-      @off || found.filter_map(&:reason).first || known(spot, key) || UNFIT
+      @off || found.filter_map(&:reason).first || known(spot, key) || (TRANSACTION if transaction?) || UNFIT
     end
 
     # Why graphql-ruby has resolved a field.
     def reason(spot, key) = @off || known(spot, key) || (spot.path.empty? || spot.selections.any?(&:partial?) ? RESOLVER : OBJECT)
 
     def known(spot, key) = spot.selections.filter_map { |selection| selection.fields[key]&.reason }.first
+
+    # True if one is open in which no plan reads.
+    def transaction?
+      !SafeExecution.plain?(@query.schema) &&
+        ActiveRecord::Base.connection_handler.each_connection_pool.any? { |pool| pool.active_connection?&.transaction_open? }
+    end
 
     def rests? = Trial.rests?(@query)
 

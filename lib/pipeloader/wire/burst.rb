@@ -54,7 +54,7 @@ module Pipeloader
       @reads = [] # in the order in which they were asked for
       @coalesces = true # until one fails
       @lends = true # until some come back without an answer
-      @spares = false
+      @savepoints = false
     end
 
     def <<(read)
@@ -71,7 +71,7 @@ module Pipeloader
     def unanswered = @reads.reject { |read| read.answered? || read.late? }
 
     # True if a read has failed in a transaction, to which that did nothing.
-    def spared? = @spares && @reads.any?(&:spared?)
+    def failed_apart? = @savepoints && @reads.any?(&:failed_apart?)
 
     # True if other connections of its pool may be asked for its reads.
     def lends? = @lends && @session.lends? && @adapter.pool.respond_to?(:pipeloader_spare)
@@ -166,13 +166,13 @@ module Pipeloader
     def apart?(connection) = !@snapshot.nil? || connection.transaction_status == PG::PQTRANS_IDLE
 
     # True if a statement that fails does nothing to the others.
-    def free?(connection) = @spares || apart?(connection)
+    def free?(connection) = @savepoints || apart?(connection)
 
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
       @snapshot = read_transaction&.then { |it| it if it.takes?(connection) }
-      @spares = !apart?(connection) && Transactions.spared?
-      grow = coalesces?(connection) && !@spares
+      @savepoints = !apart?(connection) && Transactions.restartable?
+      grow = coalesces?(connection) && !@savepoints
       singly = Statements.new(@session).of(@ordered = in_order(unanswered, connection), grow)
       return if singly.empty?
 
@@ -184,8 +184,8 @@ module Pipeloader
       deliver(singly.reject { |statement| lost?(statement) }, connection) if singly
     end
 
-    # Except in a transaction: were one for many to fail, its reads couldn't be sent singly. And a client of another encoding
-    # has its parameters converted, but not those in arrays.
+    # Except in a transaction without savepoints: were one for many to fail, its reads couldn't be sent singly. And a client of
+    # another encoding has its parameters converted, but not those in arrays.
     def coalesces?(connection)
       @coalesces && free?(connection) && connection.internal_encoding == Encoding::UTF_8
     end
@@ -214,7 +214,7 @@ module Pipeloader
 
     def through_pipeline(connection, statements)
       surround(statements, connection) if response.surrounds?
-      statements.each(&:spare) if @spares
+      statements.each(&:put_in_savepoint) if @savepoints
       clock = ServerClock.new(server_times) if response.lanes
       pipeline = Pipeline.new(connection, @session.result_sizes, @together, clock)
       begin
@@ -242,7 +242,7 @@ module Pipeloader
     def close(pipeline, statements, connection)
       @snapshot&.sent(statements, connection, set: response.settings?)
       @session.cut_short = true if pipeline.cut_short? && !outside_transactions?
-      again = @spares && statements.any?(&:failed?)
+      again = @savepoints && statements.any?(&:failed?)
       statements.each { |statement| @session.register(statement, again) }
       tally(pipeline, statements)
     end

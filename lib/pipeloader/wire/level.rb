@@ -37,7 +37,7 @@ module Pipeloader
         @response.waiting { (lanes = @response.lanes) ? lanes.run(bursts) : Burst.run(bursts) }
         bursts
       end
-      Transactions.fail if sent.any?(&:spared?)
+      Transactions.restart if sent.any?(&:failed_apart?)
     end
   end
 end

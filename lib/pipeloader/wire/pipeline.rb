@@ -204,23 +204,23 @@ module Pipeloader
     def expect(statement) = statement ? statement.size_by(@result_sizes) : 0
 
     def transmit(statement)
-      transmit_savepoint(TransactionControl::Savepoint.set) if statement.spares?
-      take_off(statement, expect(statement)) do
+      transmit_savepoint(TransactionControl::Savepoint.set) if statement.in_savepoint?
+      put_in_flight(statement, expect(statement)) do
         statement.each_command { |command| send_statement(command) }
       end
-      transmit_savepoint(TransactionControl::Savepoint.undo) if statement.spares?
+      transmit_savepoint(TransactionControl::Savepoint.undo) if statement.in_savepoint?
       @sent += 1 + statement.followers.size
       @bytes_sent += statement.bytesize
     end
 
     def transmit_savepoint(savepoint)
-      take_off(savepoint, 0) do
+      put_in_flight(savepoint, 0) do
         savepoint.commands.each { |command| @connection.send_query_params(command, NOTHING) }
       end
     end
 
     # Yields to send it; a Sync is behind it.
-    def take_off(statement, expected)
+    def put_in_flight(statement, expected)
       @in_flight << statement
       @expected += statement.expected = expected
       yield

@@ -60,7 +60,7 @@ module Pipeloader
       @messages = prepare ? PREPARED_ROWS : ROWS
       @next = @set = 0
       @before = @after = NONE
-      @spares = false
+      @in_savepoint = false
     end
 
     def prepare? = @prepare
@@ -158,9 +158,12 @@ module Pipeloader
     end
 
     # If it fails, the transaction that is open goes on. See Savepoint.
-    def spare = @spares = true
+    def put_in_savepoint
+      @in_savepoint = true
+      surround([], TransactionControl::Savepoint::KEEP)
+    end
 
-    def spares? = @spares
+    def in_savepoint? = @in_savepoint
 
     # How much of what goes before it has succeeded.
     attr_reader :set
