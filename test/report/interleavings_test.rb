@@ -38,6 +38,17 @@ class InterleavingsTest < PlanTest
     def ids = @ids ||= Post.pluck(:id)
   end
 
+  # As Early, of which next to nothing can be asked, and whose method has another name by now.
+  class Bare < BasicObject
+    def initialize = @loaded = {}
+
+    def first(id)
+      @loaded[id] || ((@loaded[id] = true) && ::Post.where(id: id).exists?)
+    end
+    alias hidden? first
+    remove_method :first
+  end
+
   # By a class's own variable.
   class Shared
     class << self
@@ -75,6 +86,10 @@ class InterleavingsTest < PlanTest
 
   def test_a_class_that_has_a_variable
     assert_equal ["InterleavingsTest::Shared.hidden?"], (found(Shared).map { |it| it.left[/[^ ]+/] })
+  end
+
+  def test_what_can_hardly_be_asked
+    assert_empty found(Bare.new)
   end
 
   def test_what_is_fine

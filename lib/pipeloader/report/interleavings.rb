@@ -33,7 +33,9 @@ module Pipeloader
     IVARS = %i[getinstancevariable setinstancevariable].freeze
     SIZED = [Array, Hash, Set, String].freeze
     NONE = [].freeze
-    private_constant :Frame, :LIBRARIES, :IVARS, :SIZED, :NONE
+    # A BasicObject has none.
+    VALUE = Kernel.instance_method(:instance_variable_get)
+    private_constant :Frame, :LIBRARIES, :IVARS, :SIZED, :NONE, :VALUE
 
     def initialize
       @stacks = Hash.new { |stacks, fiber| stacks[fiber] = [] }.compare_by_identity # {Fiber => [Frame]}
@@ -84,7 +86,7 @@ module Pipeloader
       place = "#{point.path}:#{point.lineno}"
       frame = Frame.new(point.self, point.method_id, point.defined_class, place, field, look(point.self, names), NONE)
       inside = @inside[point.self] ||= []
-      inside.each { |other| compare(other, frame) unless stack.include?(other) }
+      inside.each { |other| compare(other, frame) unless stack.any? { |it| it.equal?(other) } }
       inside << frame
       stack << frame
     end
@@ -115,7 +117,7 @@ module Pipeloader
     # @return [Hash{Symbol => Object}] what tells whether they have changed
     def look(object, names)
       names.to_h do |name|
-        value = object.instance_variable_get(name)
+        value = VALUE.bind_call(object, name)
         [name, SIZED.include?(value.class) ? [value.__id__, value.size] : value.__id__]
       end
     end
@@ -123,10 +125,13 @@ module Pipeloader
     # @return [Array<Symbol>] of its object, which a method uses, in its blocks, too, and by `attr_reader`
     def variables(owner, name)
       @variables[[owner, name]] ||= begin
-        sequence = RubyVM::InstructionSequence.of(owner.instance_method(name))
+        sequence = RubyVM::InstructionSequence.of(owner.instance_method(name)) if method?(owner, name)
         sequence ? found_in(sequence.to_a, owner).uniq : NONE
       end
     end
+
+    # False for one that has been removed, and still runs under another name.
+    def method?(owner, name) = owner.method_defined?(name) || owner.private_method_defined?(name)
 
     def found_in(part, owner)
       case part
@@ -141,7 +146,7 @@ module Pipeloader
 
     # Of an `attr_reader`, which Ruby compiles to nothing.
     def read_by(name, owner)
-      return NONE unless owner.method_defined?(name) || owner.private_method_defined?(name)
+      return NONE unless method?(owner, name)
 
       method = owner.instance_method(name)
       method.arity.zero? && method.source_location && RubyVM::InstructionSequence.of(method).nil? ? [:"@#{name}"] : NONE
