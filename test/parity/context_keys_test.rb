@@ -43,9 +43,23 @@ class ContextKeysTest < PlanTest
     field :all, PAGE, extensions: [Page]
     field :posts, [POST]
     field :kept, Integer
+    field :summed, Integer
+    field :generated, Integer
     def posts = Post.order(:id).limit(5).to_a
     def all = Post.where(id: 1..Post.count).order(:id).limit(2).to_a
     def kept = (context[:kept] ||= { sum: Post.sum(:id) })[:sum]
+
+    def summed
+      context[:summed] = 0
+      Pipeloader.map([1, 2, 3]) { |id| context[:summed] += Comment.where(post_id: id).count + id }
+      context[:summed]
+    end
+
+    def generated
+      context[:generated] = 0
+      Enumerator.new { |enumerator| (context[:generated] += Post.count) && enumerator << 1 }.next
+      context[:generated]
+    end
 
     def search(id:)
       User.where(id: id).pick(:name)
@@ -72,6 +86,11 @@ class ContextKeysTest < PlanTest
   def test_fields_of_a_list
     assert_alike "{ posts { title said } }"
     assert_alike "{ posts { taken said } more: posts { taken } }"
+  end
+
+  # What a field has others do for it, sets for it.
+  def test_on_behalf_of_a_field
+    assert_alike "{ summed other: summed generated }"
   end
 
   def test_what_is_kept_for_all

@@ -78,7 +78,7 @@ module Pipeloader
     # True if it may, as long as nothing was written.
     def restarts? = !written? && !@restarts.nil? && @restarts.queries?
 
-    # A statement has failed in a transaction of the caller's, and all is to be done again, whoever rescues that.
+    # A statement has failed in a transaction of the caller's: all is to be done again, even if a resolver rescues the error.
     def fail = @failed = true
     def failed? = @failed || false
 

@@ -80,6 +80,7 @@ module Pipeloader
     rescue Enclosures::Directed, Transactions::Failed
       nil
     rescue StandardError, ScriptError, SystemStackError => e
+      raise if Attempt.struck?
       raise unless @attempt.failed? || (answerable?(e) && repeatable?)
     end
 

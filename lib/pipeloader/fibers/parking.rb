@@ -87,8 +87,7 @@ module Pipeloader
         read.time_limit&.check
         openly { without { level.send_off } }
       end
-      Transactions.restart if read.failed_apart?
-
+      @response.stop_if_failed
       @run&.step
     ensure
       # Interrupted: nobody waits for it any more.

@@ -59,8 +59,11 @@ module Pipeloader
     # The Gathering whose block it is at; nil for none.
     attr_accessor :gathering
 
-    # What its job has set in contexts: {GraphQL::Query::Context => {key => value}}; nil for nothing.
-    attr_accessor :context_keys
+    # @return [Hash, nil] what its job has set in contexts, {GraphQL::Query::Context => {key => value}}; nil for nothing
+    attr_reader :context_keys
+
+    # @return [Hash] the same, to be added to, or to be shared with a Task
+    def context_keys! = @context_keys ||= {}.compare_by_identity
 
     # @return [Task, nil] that it does
     attr_reader :task
@@ -195,7 +198,7 @@ module Pipeloader
     # Yields, to do a Task. What that assigns ends with it.
     def for_task(task, &block)
       outer = [@task, @gathering, @subject, @context_keys]
-      @task, @gathering, @subject, @context_keys = task, nil, task.subject, nil
+      @task, @gathering, @subject, @context_keys = task, nil, task.subject, task.context_keys
       @nested += 1
       @state.keeping(task.at_rest, &block)
     ensure

@@ -212,6 +212,20 @@ module Pipeloader
       false
     end
 
+    # True if all of it can be done again, so that its statements may fail behind savepoints: it isn't if others' reads come to
+    # its levels, if others' fibers can write meanwhile, or if what it sends has something around it.
+    def restartable?
+      !@attempt.nil? && @attempt.equal?(Attempt.current) && @attempt.restarts? && Fiber.current_scheduler.nil? && !surrounds?
+    end
+
+    # A statement has failed behind its savepoint: the transaction goes on.
+    def fail_apart = @attempt.fail
+
+    # @raise [Transactions::Failed] if that has happened: nothing is sent until all is done again
+    def stop_if_failed
+      raise Transactions::Failed if @attempt&.failed?
+    end
+
     # Takes note of a connection when it is first used in this response.
     #
     # Under a fiber scheduler (AsyncDataloader) a fiber that waits for the server lets the others go on, and they share
@@ -219,8 +233,7 @@ module Pipeloader
     #
     # @return [Integer] how many transactions were open on it before
     def meet(adapter, depth = pinned?(adapter) ? 1 : 0)
-      raise Transactions::Failed if @attempt&.failed?
-
+      stop_if_failed
       @transactions[adapter] ||= begin
         lock(adapter) if Fiber.current_scheduler && !adapter.lock.is_a?(::Monitor)
         adapter.pipeloader_session.response = self if PostgreSQL.adapter?(adapter.class)

@@ -12,6 +12,9 @@ module Pipeloader
     # Whether the fiber is known to be at rest when it begins.
     attr_accessor :at_rest
 
+    # @return [Hash, nil] what its block, and the code around it, have set in contexts; nil outside of a field
+    attr_reader :context_keys
+
     # @param work [#call]
     def initialize(gathering, work, subject = nil)
       @gathering = gathering
@@ -19,6 +22,7 @@ module Pipeloader
       @subject = subject
       @claimed = @canceled = @at_rest = false
       @rules = Thread.current[RULES].dup # a block in a rule belongs to that rule, on whichever fiber
+      @context_keys = ResolverFiber.current&.context_keys!
     end
 
     alias inspect to_s

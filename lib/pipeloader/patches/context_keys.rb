@@ -20,9 +20,12 @@ module Pipeloader
 
       def []=(key, value)
         super
-        return unless (fiber = ResolverFiber.current) && (job = fiber.job)
+        fiber = ResolverFiber.current
+        # Code on a fiber of the application's own sets it for the field that it works for.
+        @pipeloader_setters&.delete(key) unless fiber
+        return unless (job = fiber&.job)
 
-        ((fiber.context_keys ||= {}.compare_by_identity)[self] ||= {})[key] = value
+        (fiber.context_keys![self] ||= {})[key] = value
         (@pipeloader_setters ||= {})[key] = Setter.new(job, value)
       end
 
@@ -61,7 +64,7 @@ module Pipeloader
 
       # @return [Hash, nil] what the current field has set, if it has set +key+
       def pipeloader_own(key)
-        return unless @pipeloader_setters
+        return unless @pipeloader_setters&.key?(key)
 
         own = ResolverFiber.current&.context_keys&.[](self)
         own if own&.key?(key) && !@scoped_context.key?(key)
@@ -69,15 +72,20 @@ module Pipeloader
 
       def pipeloader_value(own, key) = (value = own[key]).equal?(TAKEN) ? nil : value
 
-      # @return [Boolean] whether a sibling that comes later has set +key+. Returns when one that comes before is over.
+      # @return [Boolean] whether a sibling that comes later has set +key+. One that comes before is waited for.
       def pipeloader_siblings?(key)
-        job = ResolverFiber.current&.job if @pipeloader_setters
-        return false unless job && (setter = @pipeloader_setters[key]) && !setter.job.finished?
-        return false unless @provided_values[key].equal?(setter.value)
+        job = ResolverFiber.current&.job if @pipeloader_setters && !@scoped_context.key?(key)
+        return false unless job && (setter = pipeloader_setter(key))
         return true if setter.job.compare(job).positive?
 
         ResolverFiber.current.await_turn
-        false
+        !(setter = pipeloader_setter(key)).nil? && setter.job.compare(job).positive?
+      end
+
+      # Whose value is there, and who isn't over.
+      def pipeloader_setter(key)
+        setter = @pipeloader_setters[key]
+        setter if setter && !setter.job.finished? && @provided_values[key].equal?(setter.value)
       end
     end
   end

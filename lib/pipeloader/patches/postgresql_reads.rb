@@ -167,7 +167,7 @@ module Pipeloader
       # Functions may write, lock, or set something.
       def pipeloader_call(sql, fiber)
         fiber.await_turn_to_act
-        fiber.send_gathered if transaction_open? && Transactions.restartable? # while that can be done again
+        fiber.send_gathered if transaction_open? && fiber.response.restartable? # while that can be done again
         Attempt.written unless pipeloader_stay_if_set(sql)
       end
 

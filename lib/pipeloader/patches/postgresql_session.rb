@@ -34,11 +34,14 @@ module Pipeloader
 
       # ActiveRecord runs callbacks of a commit with the connection's lock held, when the transaction is over already.
       def transaction(...)
-        Attempt.written
-        return super unless (fiber = ResolverFiber.current)
+        unless (fiber = ResolverFiber.current)
+          Attempt.written
+          return super
+        end
 
         fiber.response.meet(self)
-        pipeloader_catch_up(fiber)
+        pipeloader_catch_up(fiber) # while that can be done again
+        Attempt.written
         fiber.without_parking { super }
       end
 
@@ -46,8 +49,8 @@ module Pipeloader
       def rollback_transaction(...) = ResolverFiber.at_once { super }
 
       def begin_transaction(...)
-        Attempt.written
         pipeloader_catch_up(ResolverFiber.current)
+        Attempt.written
         super
       end
 

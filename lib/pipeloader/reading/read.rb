@@ -119,9 +119,6 @@ module Pipeloader
       @outcome.dup.tap { |error| error.set_backtrace(@outcome.backtrace + caller(1)) } if @outcome.is_a?(Exception)
     end
 
-    # True if the server has refused it, inside of a savepoint.
-    def failed_apart? = @outcome.is_a?(Statement) && @outcome.in_savepoint? && @outcome.failed? && !@outcome.refused?
-
     # True if the query cache is to keep its result.
     def cached? = !@cached_as_of.nil?
 

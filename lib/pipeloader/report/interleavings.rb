@@ -7,7 +7,7 @@ module Pipeloader
   # comes to them: it has to wait for what it reads in between.
   #
   #     def restricted?(id)
-  #       load(id) if @loaded.add?(id)  # whoever comes while #load reads, takes it for loaded
+  #       load(id) if @loaded.add?(id)  # a field that comes while #load reads takes it for loaded
   #       @restricted.include?(id)
   #     end
   #
@@ -33,9 +33,11 @@ module Pipeloader
     IVARS = %i[getinstancevariable setinstancevariable].freeze
     SIZED = [Array, Hash, Set, String].freeze
     NONE = [].freeze
-    # A BasicObject has none.
+    # A BasicObject has none of these, and a proxy asks another object.
     VALUE = Kernel.instance_method(:instance_variable_get)
-    private_constant :Frame, :LIBRARIES, :IVARS, :SIZED, :NONE, :VALUE
+    KIND = Kernel.instance_method(:class)
+    NAME = Module.instance_method(:name)
+    private_constant :Frame, :LIBRARIES, :IVARS, :SIZED, :NONE, :VALUE, :KIND, :NAME
 
     def initialize
       @stacks = Hash.new { |stacks, fiber| stacks[fiber] = [] }.compare_by_identity # {Fiber => [Frame]}
@@ -65,15 +67,18 @@ module Pipeloader
 
     def note(point)
       stack = @stacks[fiber = Fiber.current]
-      unless fiber.equal?(@last)
-        leave(@stacks[@last]) if @last
-        stack.each { |frame| frame.before = look(frame.object, frame.before.keys) }
-        @last = fiber
-      end
+      turn_to(fiber, stack) unless fiber.equal?(@last)
       point.event == :call ? enter(point, stack) : take(point, stack)
     end
 
-    # Another fiber goes on.
+    # Another fiber goes on. One that has been given up never does.
+    def turn_to(fiber, stack)
+      leave(@stacks[@last]) if @last
+      @stacks.each { |other, frames| forget(frames) unless other.alive? }.keep_if { |other, _| other.alive? }
+      stack.each { |frame| frame.before = look(frame.object, frame.before.keys) }
+      @last = fiber
+    end
+
     def leave(stack)
       stack.each do |frame|
         now = look(frame.object, frame.before.keys)
@@ -82,7 +87,7 @@ module Pipeloader
     end
 
     def enter(point, stack)
-      names = variables(point.defined_class, point.method_id)
+      names = variables(point)
       place = "#{point.path}:#{point.lineno}"
       frame = Frame.new(point.self, point.method_id, point.defined_class, place, field, look(point.self, names), NONE)
       inside = @inside[point.self] ||= []
@@ -94,7 +99,15 @@ module Pipeloader
     # By an exception, too. What was entered before the block is left in it, maybe.
     def take(point, stack)
       index = stack.rindex { |frame| frame.name == point.method_id && frame.object.equal?(point.self) } or return
-      stack.slice!(index..).each { |frame| @inside[frame.object].delete_if { |it| it.equal?(frame) } }
+      forget(stack.slice!(index..))
+    end
+
+    def forget(frames)
+      frames.each do |frame|
+        inside = @inside.fetch(frame.object, NONE)
+        inside.delete_if { |it| it.equal?(frame) } unless inside.empty?
+        @inside.delete(frame.object) if inside.empty?
+      end
     end
 
     def compare(left, entered)
@@ -107,7 +120,7 @@ module Pipeloader
 
     def told(frame)
       owner = frame.owner
-      name = owner.singleton_class? ? "#{frame.object.inspect}." : "#{owner}#"
+      name = owner.singleton_class? && Module === frame.object ? "#{NAME.bind_call(frame.object)}." : "#{owner}#"
       "#{name}#{frame.name} (#{frame.place.delete_prefix("#{Dir.pwd}/")})"
     end
 
@@ -118,14 +131,16 @@ module Pipeloader
     def look(object, names)
       names.to_h do |name|
         value = VALUE.bind_call(object, name)
-        [name, SIZED.include?(value.class) ? [value.__id__, value.size] : value.__id__]
+        [name, SIZED.include?(KIND.bind_call(value)) ? [value.__id__, value.size] : value.__id__]
       end
     end
 
     # @return [Array<Symbol>] of its object, which a method uses, in its blocks, too, and by `attr_reader`
-    def variables(owner, name)
-      @variables[[owner, name]] ||= begin
-        sequence = RubyVM::InstructionSequence.of(owner.instance_method(name)) if method?(owner, name)
+    def variables(point)
+      owner, name = point.defined_class, point.method_id
+      @variables[[owner, name, point.path, point.lineno]] ||= begin
+        method = owner.instance_method(name) if method?(owner, name)
+        sequence = RubyVM::InstructionSequence.of(method) if method&.source_location == [point.path, point.lineno]
         sequence ? found_in(sequence.to_a, owner).uniq : NONE
       end
     end

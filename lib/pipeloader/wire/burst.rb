@@ -70,9 +70,6 @@ module Pipeloader
     #: () -> Array[Read]
     def unanswered = @reads.reject { |read| read.answered? || read.late? }
 
-    # True if a read has failed in a transaction, to which that did nothing.
-    def failed_apart? = @savepoints && @reads.any?(&:failed_apart?)
-
     # True if other connections of its pool may be asked for its reads.
     def lends? = @lends && @session.lends? && @adapter.pool.respond_to?(:pipeloader_spare)
 
@@ -171,7 +168,7 @@ module Pipeloader
     # Called again by ActiveRecord after it has reconnected.
     def send_and_receive(connection)
       @snapshot = read_transaction&.then { |it| it if it.takes?(connection) }
-      @savepoints = !apart?(connection) && Transactions.restartable?
+      @savepoints = !apart?(connection) && response.restartable?
       grow = coalesces?(connection) && !@savepoints
       singly = Statements.new(@session).of(@ordered = in_order(unanswered, connection), grow)
       return if singly.empty?
@@ -269,6 +266,7 @@ module Pipeloader
       statements.each do |statement|
         next if !statement.answered? || statement.spoiled?
 
+        response.fail_apart if statement.failed_apart?
         reads = failed ? before_abort(statement, failed) : statement.reads
         reads.each { |read| read.deliver(statement, @level.position) unless read.answered? }
         deliver(statement.followers, connection) unless statement.followers.empty?

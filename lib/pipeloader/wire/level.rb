@@ -30,14 +30,13 @@ module Pipeloader
     #
     #: () -> void
     def send_off
-      sent = @sending.synchronize do
+      @sending.synchronize do
         @response.close_level(self)
         # Always in one order: two threads may share two connections (transactional tests), and each has a lock.
         bursts = @bursts.values.select(&:pending?).sort_by { |burst| burst.adapter.object_id }
         @response.waiting { (lanes = @response.lanes) ? lanes.run(bursts) : Burst.run(bursts) }
-        bursts
       end
-      Transactions.restart if sent.any?(&:failed_apart?)
+      @response.stop_if_failed
     end
   end
 end

@@ -165,6 +165,9 @@ module Pipeloader
 
     def in_savepoint? = @in_savepoint
 
+    # True if the server has refused it, behind its savepoint. In a transaction that had failed before, it did nothing there.
+    def failed_apart? = @in_savepoint && failed? && !refused? && !follow_up?
+
     # How much of what goes before it has succeeded.
     attr_reader :set
 
