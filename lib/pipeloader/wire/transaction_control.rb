@@ -5,8 +5,8 @@ module Pipeloader
   module TransactionControl
     # Stands in a Pipeline beside a statement, where that must not end the transaction that is open: what is sent before it, or
     # behind it, under a Sync of its own. Going back to the savepoint succeeds whether the statement has failed or not. After a
-    # success, KEEP replaces the savepoint, so that what the statement did, and has locked, stays. In a transaction that has failed
-    # before, none of this succeeds, nor does the statement.
+    # success, KEEP replaces the savepoint, so that what the statement did, and has locked, stays. In a transaction that has
+    # failed before, none of this succeeds, nor does the statement.
     class Savepoint
       SET = ["SAVEPOINT pipeloader_apart"].freeze
       UNDO = ["ROLLBACK TO SAVEPOINT pipeloader_apart", "RELEASE SAVEPOINT pipeloader_apart"].freeze
