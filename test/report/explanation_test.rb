@@ -234,7 +234,7 @@ class ExplanationTest < PipeloaderTest
   def test_in_a_transaction
     text = "{ posts { title author { name } } }"
     assert field(Post.transaction { explained(text) }, "posts")[:compiled]
-    told = Post.transaction { Pipeloader.explain(Schemas.make(pipeloader: { snapshot: true }).last, text) }
+    told = Post.transaction { Pipeloader.explain(Schemas.make(pipeloader: { snapshot: true }).last, text).tap(&:to_h) }
     assert_equal "a transaction is open", field(told, "posts")[:reason]
   end
 
