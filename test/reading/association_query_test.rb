@@ -132,7 +132,12 @@ class AssociationQueryTest < PipeloaderTest
     define_method("test_#{name}_goes_its_own_way") { assert_same_reads(false) { |id| read(book(id), name) } }
   end
 
-  def read(owner, name) = owner.public_send(name).then { |it| it.is_a?(ActiveRecord::Relation) ? it.to_a : it }
+  # Rows that nothing orders come as the server's plan has them.
+  def read(owner, name)
+    return owner.tags.sort_by(&:id) if name == :tags
+
+    owner.public_send(name).then { |it| it.is_a?(ActiveRecord::Relation) ? it.to_a : it }
+  end
 
   # -- keys ------------------------------------------------------------------------------------------------------------
 
