@@ -360,6 +360,8 @@ class PagesTest < PageTest
     assert_left(make_schemas, "(first: 2)")
   ensure
     host.remove_method(:has_next_page)
+    # What ConnectionTurns keeps of a class that nobody changes back.
+    host.remove_instance_variable(:@pipeloader_turns)
   end
 
   def test_in_a_transaction_and_a_query_cache
