@@ -235,13 +235,11 @@ class SurroundingTransactionsTest < AnswerTest
     end
     schemas = Schemas.make(query: writing)
     ["{ written posts { title } lost }", "{ drawn posts { title } lost }", "{ posts { title } written lost }"].each do |query|
-      calls = []
-      rolled_back do
-        counting = ActiveSupport::Notifications.subscribe("sql.active_record") { |*, payload| calls << payload[:sql] if payload[:sql].match?(/UPDATE|setval/) }
-        schemas.last.execute(query)
-        ActiveSupport::Notifications.unsubscribe(counting)
-      end
-      assert_equal 1, calls.size, query
+      assert_same_within(query, schemas)
+      writes = 0
+      counting = ->(*, payload) { writes += 1 if payload[:sql].match?(/UPDATE|setval/) }
+      rolled_back { ActiveSupport::Notifications.subscribed(counting, "sql.active_record") { schemas.last.execute(query) } }
+      assert_equal 1, writes, query
     end
   end
 end

@@ -49,7 +49,7 @@ class ReadFormsCase < PipeloaderTest
     parked, others = run.events.reject { |it| it[:cached] || it[:name] == "TRANSACTION" }.partition { |it| it.key?(:pipeloader) }
     expectation = in_transaction? ? :both : :at_once if expectation == :own_transaction
     # A statement that fails there has graphql-ruby execute the query by itself.
-    return refute_empty(others) if in_transaction? && others.any? { |it| it.key?(:exception) }
+    return if in_transaction? && others.any? { |it| it.key?(:exception) }
 
     case expectation
     when :parks then assert_empty(others.map { |it| it[:sql] }) && assert_operator(run.parked, :>, 0)
