@@ -20,5 +20,6 @@ ActiveSupport.on_load(:active_record_postgresqladapter) do
   require "pipeloader/lookup/target_lookup"
   require "pipeloader/lookup/chain_lookup"
   require "pipeloader/lookup/calculation_lookup"
+  require "pipeloader/lookup/listed_lookup"
   require "pipeloader/lookup/page_lookup"
 end

@@ -23,7 +23,8 @@ module Fuzz
       when 10 then either(m, on) || own
       when 11 then "(#{own} || #{literal_string})"
       when 12 then "\"\#{#{on == "object" && chance(0.4) ? pick(["context.fetch(:viewer)", "context.fetch(:nobody, 7)", "context.key?(:viewer)"]) : "context[:viewer]"}}:\#{#{own}}\""
-      when 13, 14 then many(m, on) { |text, target| "#{text}.map(&:#{leaf(target)}).join(\",\")" } || own
+      when 13 then many(m, on) { |text, target| "#{text}.map(&:#{leaf(target)}).join(\",\")" } || own
+      when 14 then many(m, on) { |text, target| "#{text}#{pick([".to_a", ""])}.first(#{int(1..3)}).map(&:#{leaf(target)}).join(\",\")" } || own
       when 15 then many(m, on) { |text, target| "#{text}.map { |it| #{string(target, "it", depth - 1)} }.join(\"|\")" } || own
       when 16 then relation(m, on) { |text, target| "#{text}.pluck(:#{plain_column(target)}).join(\",\")" } || own
       else "#{own}.to_s[0, #{int(1..5)}]"
@@ -65,7 +66,7 @@ module Fuzz
       when 8
         one, = single(m, on)
         one ? "#{one.first}.#{pick(%w[present? nil? blank?])}" : own
-      else many(m, on) { |text, _| "#{text}.#{pick(%w[any? empty? none? many?])}" } || own
+      else many(m, on) { |text, _| "#{text}.#{pick(%w[any? empty? none? many? present? blank?])}" } || own
       end
     end
 

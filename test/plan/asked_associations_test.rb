@@ -35,6 +35,7 @@ class AskedAssociationsTest < PlanTest
     scope :high, ->(least = 3) { where("score >= ?", least) }
     LEAST = Struct.new(:score).new(2)
     scope :now, -> { where(score: LEAST.score..) }
+    scope :at_times, -> { LEAST.score == 2 ? all : reselect(:score).reorder(nil).distinct }
     scope :reading, -> { where("score > ?", average(:score)) }
     def self.of_its_own = where(score: 1)
   end
@@ -76,7 +77,16 @@ class AskedAssociationsTest < PlanTest
     first_missing: [String, "object.low.where(score: 99).first.body", :failing],
     first_itself: [String, "object.comments.first ? object.title : nil", false],
     first_kept: [String, "first = object.comments.first; first && first.body", false],
-    first_two: [String, "object.comments.first(2).map(&:body).inspect", false],
+    first_two: [String, "object.comments.first(2).map(&:body).inspect", true],
+    first_two_of_some: [String, "[object.comments.where(score: 1..).first(2).size, object.busiest.first(1).any?, object.busiest.first(5).map(&:id)].inspect", true],
+    first_two_chosen: [String, "object.comments.first(3).select { |it| it.score }.last&.commenter&.name", true],
+    first_two_and_one: [String, "object.comments.first(2).map(&:id).inspect + object.comments.first&.id.to_s + object.comments.map(&:id).inspect", true],
+    first_two_of_no_order: [String, "object.low.first(2).map(&:id).inspect", false],
+    first_two_itself: [String, "object.comments.first(2).inspect.size.to_s", false],
+    first_none: [String, "object.comments.first(0).map(&:id).inspect", false],
+    first_negative: [String, "object.comments.first(-1).map(&:id).inspect", false],
+    first_two_by_argument: [String, "object.comments.first(object.likes).map(&:id).inspect", false],
+    last_two: [String, "object.comments.last(2).map(&:id).inspect", false],
     counted_text: [String, "object.comments.count.to_s", true],
     joined: [String, "[object.tags.map(&:name).sort.join(\", \"), object.comments.where(score: 3).collect(&:id).sum].inspect", true],
     mapped_twice: [String, "object.comments.map(&:score).sum.to_s + object.comments.map(&:commenter_id).compact.inspect + object.low.map(&:id).size.to_s", true],
@@ -140,6 +150,12 @@ class AskedAssociationsTest < PlanTest
     block_extra: [String, "object.comments.sum(1) { |it| it.id }.to_s", false],
     plucked: [String, "object.every.pluck(:score).sort.inspect + object.every.where(score: 3).order(:id).pluck(:id).inspect", true],
     ids: [String, "object.every.where(score: 3).ids.sort.inspect", true],
+    plucked_in_order: [String, "object.comments.pluck(:score).inspect + object.comments.where(score: 1..).limit(2).ids.inspect", true],
+    plucked_of_a_scope: [String, "object.low.pluck(:id).sort.inspect + object.comments.high(2).pluck(:score).inspect", true],
+    plucked_of_others: [String, "object.tags.pluck(:name).sort.inspect", false],
+    plucked_joined: [String, "object.comments.joins(:commenter).pluck(:id).inspect", false],
+    plucked_including: [String, "object.comments.includes(:siblings).pluck(:id).inspect", false],
+    plucked_at_times: [String, "object.comments.at_times.pluck(:score).sort_by(&:to_i).inspect", true],
     plucked_distinct: [String, "object.comments.distinct.pluck(:score).sort.inspect + object.title", false],
     plucked_sql: [String, "object.every.pluck(\"score + 1\").sort.inspect + object.title", false],
     plucked_several: [String, "object.every.pluck(:id, :score).sort.inspect + object.title", false],
@@ -152,7 +168,16 @@ class AskedAssociationsTest < PlanTest
     kept: [String, "all = object.comments; all.count.to_s", true],
     kept_twice: [String, "all = object.comments; (all.count + all.size).to_s", false],
     kept_and_loaded: [String, "all = object.comments.order(:score); [all.map(&:id), all.first&.id, all.last&.id].inspect", false],
-    loaded: [String, "object.comments.to_a.size.to_s + object.title", false],
+    loaded: [String, "object.comments.to_a.size.to_s + object.title", true],
+    loaded_lengths: [Integer, "object.comments.length * 10 + object.low.where(score: 1..).length", true],
+    loaded_presence: [String, "[object.comments.present?, object.low.blank?, object.comments.where(score: 99).blank?].inspect", true],
+    loaded_condition: [String, 'object.comments.present? ? "\#{object.comments.length} of \#{object.comments.count}" : "none"', true],
+    loaded_parts: [String, "object.comments.to_a.first(2).map(&:id).inspect + object.comments.to_a.last&.body.to_s", true],
+    loaded_of_others: [String, "[object.tags.length, object.tags.to_a.map(&:name).sort].inspect", true],
+    loaded_by_a_method: [Integer, "object.busy.length", true],
+    loaded_of_a_number: [String, "[object.comments.count.present?, object.every.pluck(:id).length].inspect", true],
+    loaded_itself: [String, "object.comments.to_a.inspect.size.to_s", false],
+    loaded_compared: [String, "(object.comments.to_a == object.low.to_a).to_s", false],
     block: [String, "object.comments.count { |it| it.score == 3 }.to_s + object.title", true],
     first: [String, "object.title + object.comments.first.body", :failing],
     class_method: [String, "object.comments.of_its_own.count.to_s + object.title", false],
@@ -306,6 +331,48 @@ class AskedAssociationsTest < PlanTest
     assert_plan("{ few { busy { id } busiest { score } } }", made: [Story])
     ["opaque busiest { id }", "busy { id } opaque calm(first: 1) { nodes { id } }", "changed { id }"].each do |selected|
       3.times { assert_equal(*pair.map { |schema| text_of(outcome { schema.execute("{ stories { #{selected} } }").to_h }) }) }
+    end
+  end
+
+  # A scope that says something else one day.
+  def test_plucked_where_a_scope_has_become_distinct
+    [2, 4, 2].each do |least|
+      Remark::LEAST.score = least
+      2.times { assert_equal(*pair.map { |schema| text_of(schema.execute("{ stories { id pluckedAtTimes } }").to_h) }) }
+    end
+  ensure
+    Remark::LEAST.score = 2
+  end
+
+  # Whose association has another way to be listed.
+  module Lengthy
+    def length = 99
+    def blank? = true
+    def to_a = super.reverse
+    def first(*) = super.then { |it| it.is_a?(Array) ? it.reverse : it }
+  end
+
+  class Lengthened < ActiveRecord::Base
+    self.table_name = "comments"
+  end
+
+  class Longer < ActiveRecord::Base
+    self.table_name = "posts"
+    has_many :lengthened, -> { order(:id) }, foreign_key: :post_id, class_name: "AskedAssociationsTest::Lengthened"
+  end
+
+  def test_lists_of_another_length
+    it = type("Longer") do
+      field :id, Integer
+      { long: "length.to_s", gone: "present?.to_s", blank: "blank?.to_s", listed: "to_a.map(&:id).inspect", few: "first(2).map(&:id).inspect" }.each do |name, code|
+        field name, String
+        class_eval("def #{name} = object.lengthened.#{code}", __FILE__, __LINE__)
+      end
+    end
+    [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].each { |host| Lengthened.relation_delegate_class(host).include(Lengthy) }
+    schemas = schemas({ them: [[it], -> { Longer.order(:id) }] })
+    %w[long gone blank listed few].each do |name|
+      2.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute("{ them { id #{name} } }").to_h }) }, name) }
     end
   end
 

@@ -53,7 +53,7 @@ module Pipeloader
       @model.with_connection { |connection| !statement(connection).nil? }
     end
 
-    def many? = @last.nil?
+    def many? = @last.nil? || @chain.few?
     def whole? = false
     def finds? = @last&.name == :find
     def picks? = @queries.empty? && Chain::PICKING.include?(@last&.name)
@@ -63,7 +63,7 @@ module Pipeloader
     private
 
     def with(given) = self.class.new(@reflection, @projection, @chain.with(given), @arguments)
-    def ends? = @chain.single?
+    def ends? = @chain.single? || @chain.few?
 
     # True if all that is called is ActiveRecord's, or asked for by its like.
     def known?

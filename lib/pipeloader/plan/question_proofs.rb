@@ -52,7 +52,7 @@ module Pipeloader
     def records(reflection, chain, plain)
       target = reflection.klass
       names, further = AskedOfRecord.split(chain.paths)
-      columns, made = readings(names, further, target, plain) if chain.single? || listing?(target, AskedOfList::WITH_BLOCKS)
+      columns, made = readings(names, further, target, plain) if chain.single? || chain.few? || listing?(target, AskedOfList::LISTING)
       projection = projection(target, columns) if columns
       return unless columns && reaching(projection, made) { |tried, _| objection_to_inverse(reflection, tried).nil? }
 
@@ -73,11 +73,15 @@ module Pipeloader
     def rows_of(reflection, chain, projection, &made)
       return unless projection && objection(reflection.klass).nil?
 
-      before = Chain.new(chain.single? ? chain.calls : chain.calls[0..-2], {})
-      lookup = before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
+      before = chain.single? || chain.few? ? chain : Chain.new(chain.calls[0..-2], {})
+      lookup = chain.lists? ? ListedLookup.new(reflection, projection, before, nil) : lookup(reflection, projection, before)
       return if lookup.many? == chain.single? || !narrows?(lookup) || (lookup.picks? && !lookup.picks_alike?)
 
       [lookup.owners_key, made.curry(2)[lookup]]
+    end
+
+    def lookup(reflection, projection, chain)
+      chain.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, chain, nil)
     end
 
     # True if ActiveRecord's own methods list them.
@@ -88,7 +92,7 @@ module Pipeloader
     # @return [Array(Array<String>, Proc), nil] the column of each record, and what makes of its place what is listed
     def listed(reflection, chain)
       model, last = reflection.klass, chain.calls.last
-      return unless Chain::LISTS.include?(last.name) && row_by_row?(reflection, chain) && listing?(model, [last.name])
+      return unless chain.lists? && listing?(model, [last.name])
 
       last.name == :ids ? by_column(model.primary_key, model) : (by_column(last.arguments.first, model) if last.arguments.one?)
     end
@@ -98,12 +102,6 @@ module Pipeloader
       column = model.attribute_aliases.fetch(name.to_s, name.to_s)
       type = Cast.type_of(model, column) if model.columns_hash.key?(column)
       [[column], ->(columns) { Reach::Column.new(columns.index(column), Cast.new(type)) }] if type && Cast.known?(type)
-    end
-
-    # True if `pluck` gives a value for each record: `distinct` would leave some out.
-    def row_by_row?(reflection, chain)
-      reflection.scope.nil? && !reflection.through_reflection? && reflection.klass.default_scopes.empty? &&
-        chain.calls[1..-2].all? { |call| %i[where not order limit offset].include?(call.name) }
     end
   end
 end

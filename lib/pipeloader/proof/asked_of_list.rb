@@ -6,6 +6,8 @@ module Pipeloader
   #     object.comments.count                             # a Chain
   #     object.items.sum { |item| item.price }            # a Chain that ends with EACH, and paths: [:price]
   #     object.items.select(&:open?).first(3).map(&:name)
+  #     object.items.first(3).map(&:name)
+  #     object.items.length
   #     object.items.order(:price).last&.name             # a single Chain, and paths: [:name]
   module AskedOfList
     # What makes something of a list of records: values; others of these records, also of an Array without a block; one of them.
@@ -14,8 +16,10 @@ module Pipeloader
     PICKING = %i[find detect min_by max_by].freeze
     MEASURING = %i[size length count any? none? empty? present? blank?].freeze
     PARTS = %i[first last take drop].freeze
-    # All that is given a block as long as the list is ActiveRecord's.
-    WITH_BLOCKS = [*FOLDS, *CHOOSING, *PICKING].freeze
+    # What loads them, and asks the Array.
+    LOADING = %i[length present? blank? to_a].freeze
+    # All that goes through the records, as long as the list is ActiveRecord's.
+    LISTING = [*FOLDS, *CHOOSING, *PICKING, *LOADING].freeze
     private_constant :FOLDS, :CHOOSING, :PICKING, :MEASURING, :PARTS
 
     private
@@ -26,9 +30,8 @@ module Pipeloader
     def of_association(reader, steps)
       stack, calls = [], [Chain::Call.new(reader, [], {})]
       until stack.empty? && Chain::QUESTIONS.include?(calls.last.name)
-        return of_records(@lists[calls] ||= [], steps) if stack.empty? && blocks?(steps)
-        return of_one(@lists[calls] ||= [], steps) if stack.empty? && Chain.new(calls, {}).single?
-
+        further = further(calls, steps) if stack.empty?
+        return send(further, @lists[calls] ||= [], steps) if further
         return unless steps.first.is_a?(Array) && Delegation.step(steps.first, stack, calls)
 
         steps = steps.drop(1)
@@ -38,11 +41,33 @@ module Pipeloader
       steps
     end
 
+    # @return [Symbol, nil] what goes on with the records that +calls+ lead to; nil where the next one is asked of the association
+    def further(calls, steps)
+      chain = Chain.new(calls, {}, [])
+      if blocks?(steps) then :of_records
+      elsif chain.single? then :of_one
+      elsif chain.few? then :of_chosen
+      elsif loads?(steps) then :of_loaded
+      end
+    end
+
     def blocks?(steps)
       case steps
       in [[:block, *], *] | [[:putobject, Symbol], [:send, *], *] then true
       else false
       end
+    end
+
+    def loads?(steps)
+      case steps
+      in [[_, { mid:, orig_argc: 0 } => call], *] then LOADING.include?(mid) && Bytecode.on_object?(call)
+      else false
+      end
+    end
+
+    def of_loaded(paths, steps)
+      call, *behind = steps
+      call.last[:mid] == :to_a ? of_chosen(paths, behind) : behind
     end
 
     # What asks records by a block, or by a reader in its place: `items.sum { |item| item.price }`, `items.map(&:name)`.

@@ -73,13 +73,13 @@ module Pipeloader
     # @param paths [Array<Array<Symbol>>] as #paths
     def self.of_records(calls, paths)
       chain = new(calls, {}, paths)
-      chain.single? ? chain : new([*calls, EACH], {}, paths)
+      chain.single? || chain.few? ? chain : new([*calls, EACH], {}, paths)
     end
 
     # @return [Array<Call>] the record's comes first
     attr_reader :calls
 
-    # @return [Array<Array<Symbol>>, nil] where it ends with EACH, or is single: as AskedOfRecord's, of each of the records
+    # @return [Array<Array<Symbol>>, nil] where it ends with EACH, or is single or few: as AskedOfRecord's, of each of the records
     attr_reader :paths
 
     # @return [Hash{Symbol, ContextValue => Object}] what it is if it isn't given: a literal, or Bytecode::REQUIRED
@@ -119,8 +119,14 @@ module Pipeloader
     # True if it ends with a question for one record.
     def single? = single_call?(calls.last)
 
+    # True if it ends with so many of the first records, in an Array of which something is asked: `first(3)`.
+    def few? = !paths.nil? && calls.last.name == :first && calls.last.arguments.one?(Integer)
+
     # True if it ends with a calculation.
     def question? = calculation?(calls.last)
+
+    # True if it ends with a value of each record.
+    def lists? = LISTS.include?(calls.last.name)
 
     # @return [Array(Chain, Chain)] what is asked of the database, and then of the record or the number that this brings
     def parted
@@ -152,7 +158,7 @@ module Pipeloader
       given = parameters.to_h { |name, default| [name, arguments.fetch(name, default)] }
       raise DoesNotFit if given.value?(Bytecode::REQUIRED)
 
-      Chain.new(calls.map { |call| call.with(given) }, {})
+      Chain.new(calls.map { |call| call.with(given) }, {}, paths)
     end
 
     # What a scope writes to: each object's is its own where graphql-ruby runs the method, and here there is one for all.

@@ -21,7 +21,8 @@ module Pipeloader
 
     # @raise [DoesNotFit] where nobody has asked that
     def method_missing(name, *arguments, **keywords, &block)
-      block ? told(*Chain::EACH).public_send(name, *arguments, &block) : told(name, arguments, keywords)
+      listed = block || AskedOfList::LOADING.include?(name)
+      listed ? told(*Chain::EACH).public_send(name, *arguments, &block) : told(name, arguments, keywords)
     end
 
     private
