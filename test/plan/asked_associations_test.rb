@@ -376,6 +376,63 @@ class AskedAssociationsTest < PlanTest
     end
   end
 
+  # {name => [code, whether a plan does it]}
+  FEW = {
+    few: ["object.comments.first(2)", true],
+    few_of_some: ["object.comments.where(score: 1..).order(score: :desc).first(3)", true],
+    few_of_a_scope: ["object.comments.high(2).first(1)", true],
+    few_of_few: ["object.busiest.first(5)", true],
+    few_of_no_order: ["object.low.first(2)", true],
+    few_of_a_model: ["::Comment.where(post_id: object.id).order(:id).first(2)", true],
+    few_of_a_model_of_no_order: ["::Comment.where(post_id: object.id).first(2)", true],
+    few_none: ["object.comments.first(0)", false],
+    few_negative: ["object.comments.first(-1)", false],
+    few_given: ["object.comments.first(object.likes)", false],
+    few_last: ["object.comments.last(2)", false],
+    few_nil: ["object.comments.first(nil)", false]
+  }.freeze
+
+  FewRemark = Class.new(Schemas::Base) { graphql_name "FewRemark"; field :id, GraphQL::Types::ID; field :body, String }
+
+  FewType = type("FewStory") do
+    field :id, Integer
+    FEW.each do |name, (code, _)|
+      field name, [FewRemark]
+      field :"#{name}_pages", FewRemark.connection_type
+      class_eval("def #{name} = (#{code}); def #{name}_pages = (#{code})", __FILE__, __LINE__)
+    end
+    field :opaque, String
+    field :opaque_loading, String
+    field :all, [FewRemark], method: :comments
+    field :low, [FewRemark]
+    def opaque = object.title.dup.concat((context.dig(:mark) || "!"))
+    def opaque_loading = (object.comments.load.size + object.low.load.size).to_s.dup.concat((context.dig(:mark) || "!"))
+  end
+
+  def few
+    loaded = -> { Story.order(:id).includes(:comments, :low).to_a.each { |it| it.comments.build(body: "new") && it.low.build(body: "new") } }
+    @few ||= schemas({ stories: [[FewType], -> { Story.order(:id) }], loaded: [[FewType], loaded] })
+  end
+
+  FEW.each do |name, (_, planned)|
+    define_method(:"test_#{name}") do
+      key = name.to_s.camelize(:lower)
+      queries = { "#{key} { id body }" => planned, "#{key}Pages(first: 1) { edges { cursor node { id } } pageInfo { hasNextPage } }" => false,
+                  "opaque #{key} { id }" => :any, "#{key} { __typename } opaque" => :any, "opaqueLoading #{key} { id body }" => :any,
+                  "all { id } low { id } opaque #{key} { id body }" => :any }
+      queries.each do |selected, plan|
+        query = "{ stories { id #{selected} } }"
+        answers = Array.new(3) { few.map { |schema| text_of(outcome { schema.execute(query).to_h }) } }
+        answers.each { |plain, piped| assert_equal plain, piped, query }
+        records = instantiated { few.last.execute(query) } if plan != :any && !answers.first.first.include?("raised")
+        assert_equal plan, records.empty?, query if records
+      end
+      ["#{key} { id body }", "all { body } #{key} { body }"].each do |selected|
+        2.times { assert_equal(*few.map { |schema| text_of(outcome { schema.execute("{ loaded { id #{selected} } }").to_h }) }) }
+      end
+    end
+  end
+
   def test_a_statement_for_each_question_in_one_burst
     query = "{ stories { either sum } }"
     2.times { pair.last.execute(query) }

@@ -43,7 +43,7 @@ module Pipeloader
 
     # @return [Symbol, nil] what goes on with the records that +calls+ lead to; nil where the next one is asked of the association
     def further(calls, steps)
-      chain = Chain.new(calls, {}, [])
+      chain = Chain.new(calls, {})
       if blocks?(steps) then :of_records
       elsif chain.single? then :of_one
       elsif chain.few? then :of_chosen

@@ -119,8 +119,8 @@ module Pipeloader
     # True if it ends with a question for one record.
     def single? = single_call?(calls.last)
 
-    # True if it ends with so many of the first records, in an Array of which something is asked: `first(3)`.
-    def few? = !paths.nil? && calls.last.name == :first && calls.last.arguments.one?(Integer)
+    # True if it ends with so many of the first records, in an Array: `first(3)`.
+    def few? = calls.last.name == :first && calls.last.arguments.one?(Integer)
 
     # True if it ends with a calculation.
     def question? = calculation?(calls.last)
