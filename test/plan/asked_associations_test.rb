@@ -13,6 +13,7 @@ class AskedAssociationsTest < PlanTest
     has_many :taggings, foreign_key: :post_id
     has_many :tags, through: :taggings
     def busy = comments.where(score: 3..)
+    def first_two = comments.first(2)
     def busiest = busy.where(score: 4..).order(score: :desc, id: :asc).limit(2)
     def endless = endless.where(score: 1)
     def changed = comments.tap(&:load)
@@ -382,6 +383,7 @@ class AskedAssociationsTest < PlanTest
     few_of_some: ["object.comments.where(score: 1..).order(score: :desc).first(3)", true],
     few_of_a_scope: ["object.comments.high(2).first(1)", true],
     few_of_few: ["object.busiest.first(5)", true],
+    few_of_its_own: ["object.first_two", true],
     few_of_no_order: ["object.low.first(2)", true],
     few_of_a_model: ["::Comment.where(post_id: object.id).order(:id).first(2)", true],
     few_of_a_model_of_no_order: ["::Comment.where(post_id: object.id).first(2)", true],
@@ -399,7 +401,8 @@ class AskedAssociationsTest < PlanTest
     FEW.each do |name, (code, _)|
       field name, [FewRemark]
       field :"#{name}_pages", FewRemark.connection_type
-      class_eval("def #{name} = (#{code}); def #{name}_pages = (#{code})", __FILE__, __LINE__)
+      field :"#{name}_length", Integer
+      class_eval("def #{name} = (#{code}); def #{name}_pages = (#{code}); def #{name}_length = (#{code}).length", __FILE__, __LINE__)
     end
     field :opaque, String
     field :opaque_loading, String
@@ -428,7 +431,7 @@ class AskedAssociationsTest < PlanTest
         assert_equal plan, records.empty?, query if records
       end
       ["#{key} { id body }", "all { body } #{key} { body }"].each do |selected|
-        2.times { assert_equal(*few.map { |schema| text_of(outcome { schema.execute("{ loaded { id #{selected} } }").to_h }) }) }
+        2.times { assert_equal(*few.map { |schema| text_of(outcome { schema.execute("{ loaded { id #{selected} #{key}Length } }").to_h }) }) }
       end
     end
   end

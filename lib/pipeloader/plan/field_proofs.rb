@@ -42,9 +42,9 @@ module Pipeloader
     # @return [Part, #call, nil] nil where graphql-ruby has to run the resolver method
     def by_chain(type, field, plain, model, chain, passed = [])
       return unless chain&.contexts_in_conditions? && objection_on_next(plain).nil?
-      return if chain.few? && plain.paged? # graphql-ruby has other connections for an Array
 
       chain = PlainModel.of(model).expanded(chain)
+      return if chain.few? && plain.paged? # graphql-ruby has other connections for an Array
       return by_model(type, field, plain, model, chain) if chain.queried
       return unless chain.calls.many? || plain.paged?
 
