@@ -50,6 +50,8 @@ class ChainsTest < PlanTest
     unscope: -> { def it = object.sorted.unscope(:order, :limit).order(:id) },
     group: -> { def it = object.comments.joins(:commenter).group("comments.id").having("COUNT(*) > 0").order(Arel.sql("COUNT(*) DESC, comments.id")) },
     of_the_limited: -> { def it = object.sorted.where("score > 2") },
+    first_two: -> { def it = object.comments.first(2) },
+    first_two_of_the_limited: -> { def it = object.sorted.where("score > 2").first(2) },
     key_of_a_hash: -> { def it = object.comments.order({ score: :desc, id: :asc }) }
   }.freeze
 
@@ -76,7 +78,8 @@ class ChainsTest < PlanTest
     none: [true, -> { def it = object.comments.none }],
     loaded: [true, -> { def it = object.comments.order(:id).load }],
     array: [true, -> { def it = object.comments.order(:id).to_a }],
-    first_two: [true, -> { def it = object.comments.first(2) }],
+    last_two: [true, -> { def it = object.comments.last(2) }],
+    first_two_for_one: [false, -> { def it = object.comments.first(2) }],
     lock: [true, -> { def it = object.comments.order(:id).lock }],
     reversed: [true, -> { def it = object.comments.order(:id).reverse }],
     random: [true, -> { def it = object.comments.where("random() >= 0").order(:id) }],

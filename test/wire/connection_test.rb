@@ -252,8 +252,8 @@ class ConnectionTest < ConnectionCase
     gate = put_gate
     block = ->(index) { GatedPost.find(index + 1).title }
     expected = resolve(false, 3, &block)
-    total = nil
-    GatedPost.transaction { total = bytes_of_answer(gate) { resolve(true, 3, &block) } }
+    # What is forecast, as it has come before, and what is prepared is fewer bytes.
+    total = Array.new(4) { GatedPost.transaction { bytes_of_answer(gate) { resolve(true, 3, &block) } } }.min
     (0...total).to_a.sample(rounds(60), random: Random.new(seed)).each do |bytes|
       outcomes = nil
       assert_raises(ActiveRecord::ConnectionNotEstablished, ActiveRecord::StatementInvalid) do
