@@ -232,6 +232,44 @@ class ResolverCallsTest < PlanTest
     assert_equal "user 1+", plain.dig("data", "writer", "x", "name") unless Engine::NEXT
   end
 
+  # Things whose own methods raise: of an ArgumentError graphql-ruby wants to know whether the method could be called so.
+  Failing = Struct.new(:id) do
+    def number = Integer("n#{id}")
+    def day = Date.parse("day #{id}")
+    def needy(one) = one
+    def author = raise(ArgumentError, "no author of #{id}")
+  end
+
+  class FailingType < Schemas::Base
+    graphql_name "CalledFailing"
+    field :id, Integer
+    field :number, Integer
+    field :label, Integer, method: :number
+    field :day, String
+    field :needy, String
+    field :author, "ResolverCallsTest::Writer"
+    field :own, Integer
+    def own = Integer("own #{object.id}")
+  end
+
+  def test_argument_errors_of_the_objects_methods
+    schemas = schemas({ things: [[FailingType], -> { Array.new(2) { |id| Failing.new(id) } }] })
+    %w[number label day needy author{name} own].each { |field| assert_same_twice("{ things { id #{field} } }", schemas) }
+  end
+
+  # As gems have that patch how a record is looked for.
+  def test_argument_errors_of_associations
+    broken = Class.new(Post) do
+      def self.name = "Post"
+      belongs_to :author, -> { raise ArgumentError, "no scope" }, class_name: "User"
+    end
+    failing = type("CalledBroken") do
+      field :title, String
+      field :author, "ResolverCallsTest::Writer"
+    end
+    assert_same_twice("{ posts { title author { name } } }", schemas({ posts: [[failing], -> { broken.order(:id).limit(2).to_a }] }))
+  end
+
   # Lazy values of one mutation come before the next one.
   def test_lazy_values_of_mutations
     mutation = type("Mutation") do

@@ -21,7 +21,13 @@ module Pipeloader
     NONE = [].freeze
     NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
     NO_KEYWORDS = {}.freeze
-    private_constant :NONE, :NO_ARGUMENTS, :NO_KEYWORDS
+
+    # Of an object that stands for its record, which has the method. Of an ArgumentError graphql-ruby wants to know whether that
+    # method could be called as the field calls it. It could: such as can't aren't called here.
+    module Asked
+      def method(_name) = super(:itself)
+    end
+    private_constant :NONE, :NO_ARGUMENTS, :NO_KEYWORDS, :Asked
 
     # True if what is returned is nobody's but Ruby's.
     def self.known?(value)
@@ -111,6 +117,7 @@ module Pipeloader
     # @yield what the method has done
     def leave(runtime, result, nodes, &outcome)
       object = result.graphql_application_value.clone(freeze: false)
+      object.extend(Asked) unless @of_type
       once(object, @field.resolver_method, &outcome)
       runtime.pipeloader_resolve(@field, object, Array(nodes), result, @key, NO_KEYWORDS, NO_ARGUMENTS)
     end
