@@ -125,7 +125,7 @@ class CalculationsTest < PlanTest
     block: [Integer, -> { def it = object.comments.count { |comment| comment == context } }],
     any_with_a_block: [GraphQL::Types::Boolean, -> { def it = object.comments.any? { |comment| comment == context } }],
     any_with_a_pattern: [GraphQL::Types::Boolean, -> { def it = object.comments.any?(Comment) }],
-    length: [Integer, -> { def it = object.comments.length }],
+    length_of_the_included: [Integer, -> { def it = object.comments.includes(:commenter).length }],
     loaded: [Integer, -> { def it = object.comments.load.size }],
     of_an_object: [Integer, -> { def it = object.comments.where(score: object.likes).count }],
     constant: [Integer, -> { def it = object.comments.where(score: Integer::MAX).count rescue 3 }],
