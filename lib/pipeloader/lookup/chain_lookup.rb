@@ -63,7 +63,7 @@ module Pipeloader
     private
 
     def with(given) = self.class.new(@reflection, @projection, @chain.with(given), @arguments)
-    def ends? = @chain.single? || @chain.few?
+    def ends? = @chain.takes?
 
     # True if all that is called is ActiveRecord's, or asked for by its like.
     def known?

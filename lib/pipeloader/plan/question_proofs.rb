@@ -52,7 +52,7 @@ module Pipeloader
     def records(reflection, chain, plain)
       target = reflection.klass
       names, further = AskedOfRecord.split(chain.paths)
-      columns, made = readings(names, further, target, plain) if chain.single? || chain.few? || listing?(target, AskedOfList::LISTING)
+      columns, made = readings(names, further, target, plain) if chain.takes? || listing?(target, AskedOfList::LISTING)
       projection = projection(target, columns) if columns
       return unless columns && reaching(projection, made) { |tried, _| objection_to_inverse(reflection, tried).nil? }
 
@@ -73,7 +73,7 @@ module Pipeloader
     def rows_of(reflection, chain, projection, &made)
       return unless projection && objection(reflection.klass).nil?
 
-      before = chain.single? || chain.few? ? chain : Chain.new(chain.calls[0..-2], {})
+      before = chain.takes? ? chain : Chain.new(chain.calls[0..-2], {})
       lookup = chain.lists? ? ListedLookup.new(reflection, projection, before, nil) : lookup(reflection, projection, before)
       return if lookup.many? == chain.single? || !narrows?(lookup) || (lookup.picks? && !lookup.picks_alike?)
 

@@ -73,7 +73,7 @@ module Pipeloader
     # @param paths [Array<Array<Symbol>>] as #paths
     def self.of_records(calls, paths)
       chain = new(calls, {}, paths)
-      chain.single? || chain.few? ? chain : new([*calls, EACH], {}, paths)
+      chain.takes? ? chain : new([*calls, EACH], {}, paths)
     end
 
     # @return [Array<Call>] the record's comes first
@@ -121,6 +121,7 @@ module Pipeloader
 
     # True if it ends with so many of the first records, in an Array: `first(3)`.
     def few? = calls.last.name == :first && calls.last.arguments.one?(Integer)
+    def takes? = single? || few?
 
     # True if it ends with a calculation.
     def question? = calculation?(calls.last)
