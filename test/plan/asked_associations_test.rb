@@ -186,12 +186,15 @@ class AskedAssociationsTest < PlanTest
     random: [String, 'object.comments.where("random() > 2").count.to_s + object.title', :any]
   }.freeze
 
+  # A field whose resolver method has that code.
+  def self.coded(type, name, kind, code)
+    type.field name, kind
+    type.class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
+  end
+
   StoryType = type("AskedStory") do
     field :id, Integer
-    METHODS.each do |name, (kind, code, _)|
-      field name, kind
-      class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
-    end
+    METHODS.each { |name, (kind, code, _)| AskedAssociationsTest.coded(self, name, kind, code) }
     field :opaque, String
     def opaque = object.title.dup.concat((context.dig(:mark) || "!"))
     def shown(number) = number.zero? ? "none" : number.to_s
@@ -247,10 +250,8 @@ class AskedAssociationsTest < PlanTest
   MergedType = type("MergedStory") do
     field :id, Integer
     MERGED.each do |name, (code, _)|
-      field name, [MergedRemark]
-      class_eval("def #{name} = (#{code})", __FILE__, __LINE__)
-      field :"#{name}_count", Integer
-      class_eval("def #{name}_count = (#{code}).count", __FILE__, __LINE__)
+      AskedAssociationsTest.coded(self, name, [MergedRemark], code)
+      AskedAssociationsTest.coded(self, :"#{name}_count", Integer, "(#{code}).count")
     end
     field :merged_given, [MergedRemark] do
       argument :score, Integer
@@ -366,8 +367,7 @@ class AskedAssociationsTest < PlanTest
     it = type("Longer") do
       field :id, Integer
       { long: "length.to_s", gone: "present?.to_s", blank: "blank?.to_s", listed: "to_a.map(&:id).inspect", few: "first(2).map(&:id).inspect" }.each do |name, code|
-        field name, String
-        class_eval("def #{name} = object.lengthened.#{code}", __FILE__, __LINE__)
+        AskedAssociationsTest.coded(self, name, String, "object.lengthened.#{code}")
       end
     end
     [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].each { |host| Lengthened.relation_delegate_class(host).include(Lengthy) }
@@ -375,6 +375,21 @@ class AskedAssociationsTest < PlanTest
     %w[long gone blank listed few].each do |name|
       2.times { assert_equal(*schemas.map { |schema| text_of(outcome { schema.execute("{ them { id #{name} } }").to_h }) }, name) }
     end
+  end
+
+  # What somebody has changed of all associations.
+  def test_lists_of_which_every_one_has_another_length
+    assert_in_a_process(__FILE__.delete_prefix("#{Dir.pwd}/"), <<~RUBY)
+      ActiveRecord::Relation.class_eval do
+        def length = 99
+        def blank? = true
+      end
+      schemas = schemas({ stories: [[AskedAssociationsTest::StoryType], -> { AskedAssociationsTest::Story.order(:id) }] })
+      %w[loadedLengths loadedPresence].each do |name|
+        answers = schemas.map { |schema| Array.new(2) { text_of(schema.execute("{ stories { " + name + " } }").to_h) } }
+        assert_equal 1, answers.flatten.uniq.size, name
+      end
+    RUBY
   end
 
   # {name => [code, whether a plan does it]}
@@ -399,10 +414,9 @@ class AskedAssociationsTest < PlanTest
   FewType = type("FewStory") do
     field :id, Integer
     FEW.each do |name, (code, _)|
-      field name, [FewRemark]
-      field :"#{name}_pages", FewRemark.connection_type
-      field :"#{name}_length", Integer
-      class_eval("def #{name} = (#{code}); def #{name}_pages = (#{code}); def #{name}_length = (#{code}).length", __FILE__, __LINE__)
+      AskedAssociationsTest.coded(self, name, [FewRemark], code)
+      AskedAssociationsTest.coded(self, :"#{name}_pages", FewRemark.connection_type, code)
+      AskedAssociationsTest.coded(self, :"#{name}_length", Integer, "(#{code}).length")
     end
     field :opaque, String
     field :opaque_loading, String
@@ -502,8 +516,7 @@ class AskedAssociationsTest < PlanTest
       { plucked: "object.coded.order(:body).pluck(:id).inspect", ids: "object.coded.order(:body).ids.inspect", mapped: "object.coded.order(:body).map(&:id).inspect",
         twofold: "object.twofold.ids.size.to_s", predicate: "object.coded.pluck(:body?).inspect", own: "object.listed.order(:id).pluck(:id).inspect",
         own_ids: "object.listed.ids.sort.inspect", own_map: "object.listed.order(:id).map(&:id).inspect", own_block: "object.listed.order(:id).map { |it| it.id }.inspect" }.each do |name, code|
-        field name, String
-        class_eval("def #{name} = #{code}", __FILE__, __LINE__)
+        AskedAssociationsTest.coded(self, name, String, code)
       end
     end
     [ActiveRecord::AssociationRelation, ActiveRecord::Associations::CollectionProxy].each { |host| Listed.relation_delegate_class(host).include(Listing) if host }

@@ -3,9 +3,9 @@
 module Pipeloader
   # Executes queries with Pipeloader, and so that a bug in it ends as a line in the log. Where Pipeloader raises one, and nothing
   # was written, graphql-ruby executes the queries once more by itself; from then on the Breaker keeps their operations from
-  # Pipeloader. Executed once more, and nothing else, is what ends by an exception that graphql-ruby by itself might have handled,
-  # and what a statement has failed in a transaction that was open before (Transactions). A part of all executions is proved, see
-  # ProofSample.
+  # Pipeloader. It also executes them once more, without consequences for the Breaker, where an exception has come out that
+  # graphql-ruby by itself might have handled, or a statement has failed in a transaction that was open before (Transactions).
+  # A part of all executions is proved, see ProofSample.
   class SafeExecution
     class << self
       # Yields to execute +queries+, or others in their place.

@@ -73,15 +73,17 @@ module Pipeloader
     def rows_of(reflection, chain, projection, &made)
       return unless projection && objection(reflection.klass).nil?
 
-      before = chain.takes? ? chain : Chain.new(chain.calls[0..-2], {})
-      lookup = chain.lists? ? ListedLookup.new(reflection, projection, before, nil) : lookup(reflection, projection, before)
+      lookup = lookup(reflection, projection, chain)
       return if lookup.many? == chain.single? || !narrows?(lookup) || (lookup.picks? && !lookup.picks_alike?)
 
       [lookup.owners_key, made.curry(2)[lookup]]
     end
 
     def lookup(reflection, projection, chain)
-      chain.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, chain, nil)
+      before = chain.takes? ? chain : Chain.new(chain.calls[0..-2], {})
+      return ListedLookup.new(reflection, projection, before, nil) if chain.lists?
+
+      before.reader_alone? ? Lookup.of(reflection, projection) : ChainLookup.new(reflection, projection, before, nil)
     end
 
     # True if ActiveRecord's own methods list them.

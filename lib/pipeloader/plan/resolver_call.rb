@@ -22,8 +22,8 @@ module Pipeloader
     NO_ARGUMENTS = GraphQL::Execution::Interpreter::Arguments::EMPTY
     NO_KEYWORDS = {}.freeze
 
-    # Of an object that stands for its record, which has the method. Of an ArgumentError graphql-ruby wants to know whether that
-    # method could be called as the field calls it. It could: such as can't aren't called here.
+    # Of an object of the type, in place of its record. When a method has raised an ArgumentError, graphql-ruby asks the object
+    # for that method, to see which arguments it takes. The record's takes none, as `itself`: no other is called here.
     module Asked
       def method(_name) = super(:itself)
     end

@@ -119,7 +119,7 @@ module Pipeloader
     # True if it ends with a question for one record.
     def single? = single_call?(calls.last)
 
-    # True if it ends with so many of the first records, in an Array: `first(3)`.
+    # True if it ends with so many of the first records, in an Array: `first(3)`. #takes? is true of these, and of one record.
     def few? = calls.last.name == :first && calls.last.arguments.one?(Integer)
     def takes? = single? || few?
 

@@ -59,7 +59,7 @@ module Pipeloader
     def continued(type)
       method = type.method(METHOD)
       chain = Delegation.of_code([*steps_of(method), [:leave]], Bytecode.of(method, %i[req]), GraphQL::Schema::Object) || unknown
-      unknown if chain.calls.any? { |call| KnownMethods.refined?(call.name) || call.name == :first } # which makes an Array
+      unknown if chain.calls.any? { |call| KnownMethods.refined?(call.name) || call.name == :first } # no relation
       chain.calls.each { |call| call.safe = true }
       chain
     end
