@@ -4,15 +4,12 @@ module Pipeloader
   # How the objects of one place of the document are gone through: what of them is written when they come, and the steps after.
   class ObjectCourse
     # asked: [Link | Preload, …] that no resolver comes before. steps: [Call | Evaluation | Follow, …]; each says whether no code
-    # of the application's has run
+    # of the application's has run, or none since what it has left was seen
     Steps = Struct.new(:asked, :steps)
 
     # A method that is all that graphql-ruby would call.
     Call = Struct.new(:resolver_call, :nodes, :index) do
-      def call(objects, member)
-        resolver_call.call(objects.runtime, member.result, nodes)
-        false
-      end
+      def call(objects, member) = resolver_call.call(objects.runtime, member.result, nodes)
     end
 
     # A field that graphql-ruby does.

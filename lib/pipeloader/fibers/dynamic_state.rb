@@ -142,9 +142,14 @@ module Pipeloader
       end
     end
 
+    # Without a block, which takes twice as long.
     def same_cache_flags?(flags)
-      index = -1
-      @query_caches.all? { |cache| cache.enabled == flags[index += 1] && cache.dirties == flags[index += 1] }
+      index = @query_caches.size
+      while (index -= 1) >= 0
+        cache = @query_caches[index]
+        return false unless cache.enabled == flags[index * 2] && cache.dirties == flags[(index * 2) + 1]
+      end
+      true
     end
   end
 end

@@ -93,6 +93,7 @@ module Pipeloader
       @job = @objects = nil
       @subject = @followers = @branch = @gathering = @task = @missed = @settings = @context_keys = nil
       @jobs = @uncoalesced = @nested = 0
+      @calm = false
     end
 
     # Jobs begin and end with no block of user code open, so a difference from the start was assigned (`Current.user = …`), and
@@ -132,7 +133,7 @@ module Pipeloader
     # As #begin_job, of an ObjectList's next step.
     def begin_step(objects, member, step)
       @run.step
-      @job, @objects, @member, @step = nil, objects, member, step
+      @job, @objects, @member, @step, @calm = nil, objects, member, step, false
       start_afresh
     end
 
@@ -307,7 +308,18 @@ module Pipeloader
     def at_rest? = @state.at_rest?
 
     # A field's resolver has returned, so that no block of user code is open: siblings see what it has assigned before they go on.
-    def settle = @state.settle(self)
+    #
+    # @return [ResolverFiber] itself
+    def settle
+      @state.settle(self)
+      self
+    end
+
+    # No code of the application's runs between where it has settled and the end of its step.
+    def calm = @calm = true
+
+    # True if that is so.
+    def calm? = @calm
 
     # Yields where this fiber, which must be at rest, sees what +start+ says.
     #

@@ -52,7 +52,13 @@ module Pipeloader
       return if owners.size < Coalesced::WORTH
 
       announced(owners, fiber.loader.pipeloader_run) { call(fiber, owners, asker) }
-      owners.each { |owner| take(owner) if unread?(owner.record) }
+      dynamic = nil # the same for all of them, as no code of the application's runs between
+      owners.each do |owner|
+        next unless unread?(owner.record) && (association = asked(owner))
+
+        dynamic = association.pipeloader_dynamic? if dynamic.nil?
+        association.pipeloader_load(owner.records, dynamic)
+      end
     end
 
     # Reads for all of +owners+.
@@ -104,10 +110,10 @@ module Pipeloader
       owners.each(&:withdraw)
     end
 
-    # Somebody may have changed its key.
-    def take(owner)
+    # @return [ActiveRecord::Associations::Association, nil] nil where somebody has changed its key
+    def asked(owner)
       record = owner.record
-      record.association(name).pipeloader_load(owner.records) if @lookup.owners_key.of(record) == owner.key
+      record.association(name) if @lookup.owners_key.of(record) == owner.key
     end
   end
 end

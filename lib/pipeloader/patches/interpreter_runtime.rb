@@ -37,18 +37,22 @@ module Pipeloader
       end
 
       # Goes on with the +value+ of a +field+ of the result's object.
+      #
+      # @return [Boolean] whether no code of the application's has run since it was seen what that field's has left
       def pipeloader_continue(value, field, nodes, result, name, arguments, state)
         type = field.type
         node = nodes.is_a?(Array) ? nodes.first : nodes
         continued = continue_value(value, field, type.non_null?, node, name, result)
-        return if HALT.equal?(continued)
+        return false if HALT.equal?(continued)
 
         selections = nodes.equal?(node) || nodes.one? ? node.selections : nodes.flat_map(&:selections)
         scoped, state.was_authorized_by_scope_items = state.was_authorized_by_scope_items, nil
         continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
                        result.graphql_application_value, arguments, name, result, scoped, state)
+        ResolverFiber.current&.calm? || false
       rescue StandardError, ScriptError => e
         pipeloader_raise(e, result)
+        false
       end
 
       # True if graphql-ruby wouldn't have begun what it is at: an object above it has become null before.

@@ -22,7 +22,10 @@ module Pipeloader
 
       def pipeloader_call(object, arguments)
         ResolverFiber.current.subject = object
-        object.public_send(@field_definition.execution_mode_key, **arguments)
+        method = @field_definition.execution_mode_key
+        return object.public_send(method) if arguments.empty? # to pass none on takes a Hash
+
+        object.public_send(method, **arguments)
       rescue GraphQL::ExecutionError => e
         e
       end

@@ -62,13 +62,14 @@ module Pipeloader
 
     # @param result [GraphQL::Execution::Interpreter::Runtime::GraphQLResultHash] of the object
     # @param nodes [GraphQL::Language::Nodes::Field, Array<GraphQL::Language::Nodes::Field>] that select it
+    # @return [Boolean] whether no code of the application's has run, or none since it was seen what the method has left
     def call(runtime, result, nodes)
-      return if result.graphql_dead
+      return true if result.graphql_dead
 
       runtime.pipeloader_calls(result, @key)
       object = result.graphql_application_value
       object = object.object unless @of_type
-      return runtime.evaluate_selection(@key, nodes, result) unless answers?(object)
+      return leave_alone(runtime, result, nodes) unless answers?(object)
 
       state = take_position(runtime, result)
       begin
@@ -76,7 +77,10 @@ module Pipeloader
       rescue StandardError, ScriptError => e
         return leave(runtime, result, nodes) { raise e }
       end
-      write(value, result, runtime) || go_on(value, nodes, result, runtime, state) || leave(runtime, result, nodes) { value }
+      return false if write(value, result, runtime)
+      return leave(runtime, result, nodes) { value } if @coercion || runtime.lazy?(value)
+
+      runtime.pipeloader_continue(value, @field, nodes, result, @key, NO_ARGUMENTS, state)
     end
 
     private
@@ -104,22 +108,20 @@ module Pipeloader
       false
     end
 
-    # Has graphql-ruby go on with what was returned.
-    #
-    # @return [Boolean] false where it has to wait for it
-    def go_on(value, nodes, result, runtime, state)
-      return false if @coercion || runtime.lazy?(value)
-
-      runtime.pipeloader_continue(value, @field, nodes, result, @key, NO_ARGUMENTS, state)
-      true
+    def leave_alone(runtime, result, nodes)
+      runtime.evaluate_selection(@key, nodes, result)
+      false
     end
 
+    # To graphql-ruby.
+    #
     # @yield what the method has done
     def leave(runtime, result, nodes, &outcome)
       object = result.graphql_application_value.clone(freeze: false)
       object.extend(Asked) unless @of_type
       once(object, @field.resolver_method, &outcome)
       runtime.pipeloader_resolve(@field, object, Array(nodes), result, @key, NO_KEYWORDS, NO_ARGUMENTS)
+      false
     end
 
     # Ruby's cache of methods that are called by name would keep this one, and with it the object, its context, and the block's
