@@ -8,10 +8,12 @@ module Pipeloader
       # True if a transaction is open in the database of a +model+.
       def any?(model) = model.connection_pool.active_connection?&.transaction_open? || false
 
-      # True if one is open there in which no plan reads. Most responses can tell that of themselves, in a third of the time.
+      # True if one is open there in which no plan reads.
       def in?(model)
+        return false unless any?(model)
+
         response = ResolverFiber.current&.response
-        (response.nil? || response.in_new_transaction? || !response.restartable?) && any?(model)
+        response.nil? || response.in_new_transaction? || !response.restartable?
       end
 
       # True if one is open where a plan, or a part of one, would read.
