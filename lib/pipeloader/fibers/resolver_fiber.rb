@@ -308,18 +308,10 @@ module Pipeloader
     def at_rest? = @state.at_rest?
 
     # A field's resolver has returned, so that no block of user code is open: siblings see what it has assigned before they go on.
-    #
-    # @return [ResolverFiber] itself
-    def settle
-      @state.settle(self)
-      self
-    end
+    def settle = @state.settle(self)
 
-    # No code of the application's runs between where it has settled and the end of its step.
-    def calm = @calm = true
-
-    # True if that is so.
-    def calm? = @calm
+    # Whether no code of the application's runs between where it has settled and the end of its step.
+    attr_accessor :calm
 
     # Yields where this fiber, which must be at rest, sees what +start+ says.
     #

@@ -49,7 +49,7 @@ module Pipeloader
         scoped, state.was_authorized_by_scope_items = state.was_authorized_by_scope_items, nil
         continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
                        result.graphql_application_value, arguments, name, result, scoped, state)
-        ResolverFiber.current&.calm? || false
+        ResolverFiber.current&.calm || false
       rescue StandardError, ScriptError => e
         pipeloader_raise(e, result)
         false

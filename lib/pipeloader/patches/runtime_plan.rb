@@ -12,11 +12,12 @@ module Pipeloader
       def continue_field(value, owner_type, field, current_type, ast_node, next_selections, is_non_null, owner_object,
                          arguments, result_name, selection_result, was_scoped, runtime_state)
         if field && next_selections && !next_selections.empty? && result_name.is_a?(String)
-          settled = ResolverFiber.current&.settle unless pipeloader_around?(ast_node)
+          fiber = ResolverFiber.current unless pipeloader_around?(ast_node)
+          fiber&.settle
           if pipeloader_plans
             places = pipeloader_places
             if (maker = places&.known_maker(value, field, ast_node, next_selections, arguments))
-              settled&.calm
+              fiber&.calm = true
             else
               tree = pipeloader_tree(value, current_type, next_selections, ast_node)
               return set_result(selection_result, result_name, tree, false, is_non_null) if tree
