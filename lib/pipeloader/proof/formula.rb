@@ -28,7 +28,8 @@ module Pipeloader
 
         method = type.instance_method(name)
         found = (calls = OwnCalls.new(type)).of(method) or return
-        make(OfType, type, method, found.values, Bytecode.of(method).keywords, association)&.calling(found.keys, calls.captured)
+        made = make(OfType, type, method, [*found.values, *calls.bodies.values], Bytecode.of(method).keywords, association)
+        made&.calling(found.keys, calls)
       end
 
       # @param type [Class] object type that has an `authorized?` of its own
@@ -49,7 +50,7 @@ module Pipeloader
         return unless host.public_method_defined?(:coerce_result) && method.arity == 2 && Bytecode.of(own, %i[req])&.leaves?(1)
 
         found = (calls = OwnCalls.new(host, type)).of(own, %i[req]) or return
-        formula = make(OfScalar, host, method, found.values)&.calling(found.keys, calls.captured)
+        formula = make(OfScalar, host, method, [*found.values, *calls.bodies.values])&.calling(found.keys, calls)
         formula if formula && formula.asked.empty? && formula.contexts.empty?
       end
 
@@ -73,8 +74,8 @@ module Pipeloader
 
         method = model.instance_method(name)
         found = (calls = OwnCalls.new(model)).of(method) or return
-        formula = make(OfModel, model, method, found.values, Bytecode.of(method).keywords, association)
-        formula = formula&.calling(found.keys, calls.captured) or return
+        formula = make(OfModel, model, method, [*found.values, *calls.bodies.values], Bytecode.of(method).keywords, association)
+        formula = formula&.calling(found.keys, calls) or return
         columns = formula.readers.map(&column)
         formula.of_columns(columns.uniq) unless columns.include?(nil)
       end
@@ -125,29 +126,31 @@ module Pipeloader
       @parameters = parameters
       @contexts = contexts
       @chains = chains.group_by(&:reader)
-      @methods = @captured = []
+      @methods = @rests_on = @bodies = []
     end
 
     # @param methods [Array<UnboundMethod>] its own, and those that this calls
-    # @param captured [Array<Captured>] of these
+    # @param calls [OwnCalls] of these
     # @return [Formula, nil] itself; nil where somebody refines one
-    def calling(methods, captured)
+    def calling(methods, calls)
       @methods = methods
-      @captured = captured
+      @rests_on = calls.captured + calls.rests_on
+      @bodies = calls.bodies.values
       self unless methods.any? { |method| KnownMethods.refined?(method.name) }
     end
 
     # True if its code makes Hashes.
     def makes_hashes?
-      @methods.any? { |it| Bytecode.of(it, %i[key keyreq req])&.steps&.any? { |name, _| %i[newhash duphash].include?(name) } }
+      steps = @methods.flat_map { |it| Bytecode.of(it, %i[key keyreq req])&.steps.to_a } + @bodies.flatten(1)
+      steps.any? { |name, _| %i[newhash duphash].include?(name) }
     end
 
     # True if its method calls others.
-    def helped? = @methods.many?
+    def helped? = @methods.many? || @rests_on.any?
 
-    # True if one of its methods isn't as it was, or what is around it.
+    # True if one of its methods isn't as it was, what is around it, or what it calls of others.
     def over?
-      @captured.any?(&:over?) || @methods.any? { |method| @host.instance_method(method.name) != method }
+      @rests_on.any?(&:over?) || @methods.any? { |method| @host.instance_method(method.name) != method }
     rescue NameError # there is none
       true
     end
@@ -193,16 +196,13 @@ module Pipeloader
 
     # A type's `authorized?`.
     class OfGuard < OfType
-      # @param guard [Guard] that has found its policies
+      # @param guard [Guard] that has found its policies, which may be others by now, or work otherwise
       # @return [OfGuard] itself
       def resting_on(guard)
         @rests_on = guard.rests_on
         @record = guard.pundit.record(asked) if guard.pundit
         self
       end
-
-      # True if its policies are others by now, or work otherwise.
-      def over? = @rests_on.any?(&:over?) || super
 
       private
 

@@ -16,13 +16,14 @@ module Pipeloader
     MOST = 50
     # In place of a call whose method's code is among that which is found.
     PROVED = [:putobject, true].freeze
-    # Of Ruby's own, which does what % does.
+    # Of Ruby's own, which do what % does; and those that make one value of another.
     FORMATTING = %i[format sprintf].freeze
+    CONVERTING = %i[Integer Float Rational String Array].freeze
     # What graphql-ruby's objects have: no method of an application's.
     GIVEN = %i[object context].freeze
     # As `case` asks `===` of what isn't self, by the same instruction.
-    NAME = /\A[a-z_]/
-    private_constant :MOST, :PROVED, :FORMATTING, :GIVEN, :NAME
+    NAME = /\A[A-Za-z_]/
+    private_constant :MOST, :PROVED, :FORMATTING, :CONVERTING, :GIVEN, :NAME
 
     # Something that isn't known; never leaves this class.
     class Unknown < StandardError; end
@@ -36,14 +37,26 @@ module Pipeloader
     attr_reader :captured
 
     # @param host [Class] whose instances have the method: an object type or a model
-    # @param receiver [Class, nil] the one that it is the singleton class of, if it's one
-    def initialize(host, receiver = nil)
+    # @param receiver [Module, nil] the one that it is the singleton class of, if it's one
+    # @param modules [ModuleCalls, nil] that ask for this: the host is a module's, or the class of what is made for a call
+    def initialize(host, receiver = nil, modules = nil)
       @host = host
       @receiver = receiver
+      @of_module = !modules.nil?
+      @modules = modules || ModuleCalls.new
       @model = host if host < ActiveRecord::Base
       @found = {} # {method => its steps; nil as long as these are looked at}
       @captured = []
     end
+
+    # @return [Module] whose methods they are
+    def named = @receiver || @host
+
+    # @return [Hash{UnboundMethod => Array}] the steps of all methods of others
+    def bodies = @modules.bodies
+
+    # @return [Array<#over?>] methods of others
+    def rests_on = @modules.rests_on
 
     # @param kinds [Array<Symbol>] of parameters that it may have
     # @return [Hash{UnboundMethod => Array}, nil] the steps of each method, without the calls of one another
@@ -59,6 +72,7 @@ module Pipeloader
     # @param kinds [Array<Symbol>] of parameters
     def prove(method, kinds)
       return @found[method] || unknown(method, "may call itself") if @found.key?(method)
+      return @found[method] = [] if @of_module && @receiver.nil? && variable?(method)
       return unknown(method, "calls more than #{MOST} others") if @found.size >= MOST
 
       instructions = Bytecode.of(method, kinds) or unknown(method, "takes arguments by their place, or isn't Ruby's code")
@@ -68,7 +82,15 @@ module Pipeloader
       steps = Captured.fold(steps, captured = Captured.of(method))
       @captured.push(*captured)
       steps = @model ? OwnAttribute.fold(steps, @model, method) : steps
-      @found[method] = without_own(method, ContextValue.fold(steps, (@host unless @model)))
+      steps = ContextValue.fold(steps, (@host unless @model))
+      steps = ModuleCalls.without_variables(steps) if @of_module && @receiver.nil?
+      steps = @modules.fold(steps, @receiver ? method.bind(@receiver) : method) { PROVED }
+      @found[method] = without_own(method, steps)
+    end
+
+    # True if it only returns one of the variables that its object has.
+    def variable?(method)
+      method.parameters.empty? && !method.source_location.nil? && RubyVM::InstructionSequence.of(method).nil?
     end
 
     # Each call of `self` has one `putself`, so where there are as many as calls, nothing else is done with it.
@@ -77,16 +99,17 @@ module Pipeloader
       selves = steps.each_index.select { |index| lone?(*steps[index, 2]) }
       unknown(caller, "does something else with `self` than to call a method") unless calls.size == selves.size
 
-      calls.each { |step| prove(method(caller, step), %i[req]) unless formats?(step) }
+      calls.each { |step| prove(method(caller, step), %i[req]) unless rubys?(step) }
       steps.each_with_index.filter_map { |step, index| own?(step) ? in_place_of(step) : step unless selves.include?(index) }
     end
 
-    def in_place_of(step) = formats?(step) ? [step.first, step.last.merge(mid: :%)] : PROVED
+    def in_place_of(step) = FORMATTING.include?(step.last[:mid]) && rubys?(step) ? [step.first, step.last.merge(mid: :%)] : PROVED
 
     # True if it's Ruby's own, and as it is there.
-    def formats?(step)
+    def rubys?(step)
       name, size = step.last.values_at(:mid, :orig_argc)
-      return false unless FORMATTING.include?(name) && size.positive? && !step.last.key?(:kw_arg)
+      known = FORMATTING.include?(name) ? size.positive? : CONVERTING.include?(name) && size == 1
+      return false unless known && !step.last.key?(:kw_arg)
 
       method = @host.instance_method(name)
       known = method.owner.equal?(Kernel) && Provenance.core_alone?(method)
@@ -108,7 +131,7 @@ module Pipeloader
     end
 
     # `super` has no name.
-    def reads?(call) = call[:mid] && call[:orig_argc] == 0 && (GIVEN.include?(call[:mid]) || reader?(call[:mid]))
+    def reads?(call) = call[:mid] && call[:orig_argc] == 0 && !@of_module && (GIVEN.include?(call[:mid]) || reader?(call[:mid]))
 
     # True if it's a reader of the model's, whose code isn't looked at: all but a method of the application's that the model has
     # in common with its heirs.

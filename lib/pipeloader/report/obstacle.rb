@@ -57,7 +57,7 @@ module Pipeloader
         calls = OwnCalls.new(host)
         found = calls.of(method) or return new(*calls.obstacle)
         asked = AskedOfRecord.new(context: !(host < ActiveRecord::Base), association: leads)
-        its, = found.find { |_, steps| !asked.take(steps) }
+        its, = { **found, **calls.bodies }.find { |_, steps| !asked.take(steps) }
         new(its, *words(asked.left)) if its
       end
 
