@@ -437,6 +437,9 @@ class AskedAssociationsTest < PlanTest
       queries = { "#{key} { id body }" => planned, "#{key}Pages(first: 1) { edges { cursor node { id } } pageInfo { hasNextPage } }" => false,
                   "opaque #{key} { id }" => :any, "#{key} { __typename } opaque" => :any, "opaqueLoading #{key} { id body }" => :any,
                   "all { id } low { id } opaque #{key} { id body }" => :any }
+      # In which order the rows were read that nobody has ordered, isn't for a test.
+      unordered = name == :few_of_no_order
+      queries.reject! { |selected, _| selected.match?(/opaqueLoading|low/) } if unordered
       queries.each do |selected, plan|
         query = "{ stories { id #{selected} } }"
         answers = Array.new(3) { few.map { |schema| text_of(outcome { schema.execute(query).to_h }) } }
@@ -445,6 +448,8 @@ class AskedAssociationsTest < PlanTest
         assert_equal plan, records.empty?, query if records
       end
       ["#{key} { id body }", "all { body } #{key} { body }"].each do |selected|
+        next if unordered # `loaded` has read them
+
         2.times { assert_equal(*few.map { |schema| text_of(outcome { schema.execute("{ loaded { id #{selected} #{key}Length } }").to_h }) }) }
       end
     end
