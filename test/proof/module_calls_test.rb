@@ -82,6 +82,10 @@ class ModuleCallsTest < PlanTest
     of_the_author: %q(Written.short(object.author&.name)),
     own_helper: %q(helped(object.title)),
     path: %q(ModuleCallsTest::Written.short(object.title)),
+    functions: %q(CGI.escape(object.title) + Base64.strict_encode64(object.body) + CGI.escapeHTML("<\#{object.title}>")),
+    functions_of_numbers: %q(Math.sqrt(object.likes.to_i).round(3).to_s),
+    environment: %q(ENV.fetch("PIPELOADER_NOWHERE", "none") + object.title + ENV["PATH"] + ENV["PIPELOADER_NOWHERE"].inspect + ENV.key?("PATH").to_s),
+    environment_passed_on: %q(Written.short(ENV["PATH"])),
     a_number: %q(Integer(object.likes.to_i) + Float(2)),
     texts: %q(Array(object.title).first + String(object.likes)),
     for_each: %q(object.comments.map { |comment| Written.short(comment.body) }.join)
@@ -107,7 +111,11 @@ class ModuleCallsTest < PlanTest
     a_block: %q(Written.short(object.title) { 1 }),
     a_splat: %q(Written.of_two(*[object.title, object.body])),
     a_name_of_a_module: %q(Written.tenant(object.title)),
-    a_setting: %q(Written.short(ENV.fetch("HOME", "none")) + object.title),
+    a_function_that_has_state: %q(SecureRandom.hex(0) + object.title),
+    environment_by_name: %q(ENV.fetch(object.title, "none")),
+    environment_with_a_block: %q(ENV.fetch("PIPELOADER_NOWHERE") { "none" } + object.title),
+    environment_changed: %q(ENV.store("PIPELOADER_CHANGED", "a") + object.title),
+    environment_missing: %q(ENV.fetch("PIPELOADER_NOWHERE") + object.title),
     rubys: %q(File.basename(object.title))
   }.freeze
 
@@ -128,6 +136,27 @@ class ModuleCallsTest < PlanTest
 
   def test_opaque_variables_of_a_module
     assert_includes instantiated { schemas_of("Written.counting(object.title)").last.execute("{ posts { it } }") }, "Post"
+  end
+
+  # A sibling that isn't compiled changes it between one object and the next.
+  def test_environment_that_a_sibling_changes
+    it = type("Changing") do
+      field :change, String
+      field :it, String
+      def change = (ENV["PIPELOADER_CHANGED"] = object.title)
+      def it = "#{object.id} #{ENV.fetch("PIPELOADER_CHANGED", "none")}"
+    end
+    schemas = schemas({ posts: [[it], -> { Post.order(:id) }] })
+    ["{ posts { it change } }", "{ posts { change it } }", "{ posts { it change again: it } }"].each do |query|
+      3.times do
+        assert_equal(*schemas.map do |schema|
+          ENV.delete("PIPELOADER_CHANGED")
+          text_of(schema.execute(query).to_h)
+        end)
+      end
+    end
+  ensure
+    ENV.delete("PIPELOADER_CHANGED")
   end
 
   # What was proved of a method ends with it.

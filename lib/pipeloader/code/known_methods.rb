@@ -50,7 +50,13 @@ module Pipeloader
       map collect flat_map filter_map select filter reject find detect any? all? none? one? count sum sort_by min_by max_by
       group_by partition uniq take_while drop_while index_by
     ].to_set.freeze
-    private_constant :CLASSES, :NAMES, :WITH_TEXT, :ZONES, :INSIDE, :DEEP_INSIDE, :COLLECTING, :ITERATIONS
+    # Of modules that come with Ruby, which do no more than to make one such value of others.
+    FUNCTIONS = {
+      CGI: %i[escape unescape escapeHTML unescapeHTML], URI: %i[encode_www_form_component decode_www_form_component],
+      Base64: %i[encode64 decode64 strict_encode64 strict_decode64 urlsafe_encode64 urlsafe_decode64],
+      Math: %i[sqrt cbrt log log2 log10 exp hypot sin cos tan atan2]
+    }.freeze
+    private_constant :CLASSES, :NAMES, :WITH_TEXT, :ZONES, :INSIDE, :DEEP_INSIDE, :COLLECTING, :ITERATIONS, :FUNCTIONS
 
     @rubys = {}
     @defined = {}
@@ -69,6 +75,12 @@ module Pipeloader
 
       # True if `public_send` calls what it is told to, of any such value.
       def sends? = rubys?(:public_send)
+
+      # True if a +host+'s method of that name is one of FUNCTIONS.
+      def function?(host, name)
+        names = FUNCTIONS[Module.instance_method(:name).bind_call(host)&.to_sym] or return false
+        names.include?(name) && !refined?(name) && Provenance.library_alone?(host.method(name))
+      end
 
       # True if somebody has made another method of that name, for some code.
       def refined?(name) = refined.include?(name)

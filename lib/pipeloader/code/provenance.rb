@@ -15,7 +15,9 @@ module Pipeloader
     LIBRARIES = [RbConfig::CONFIG["rubylibdir"], RbConfig::CONFIG["rubyarchdir"]].map { |folder| "#{folder}/" }.freeze
     # Gems that write clauses of a relation's own into its SQL, and look at nothing else.
     SPELLING = %w[clickhouse-activerecord active_record_extended].freeze
-    private_constant :ASSOCIATIONS, :RUBY, :PATCHES, :CORE, :LIBRARIES, :SPELLING
+    # Gems that were Ruby's own libraries, or are these in a newer version.
+    FORMER = %w[cgi base64 uri].freeze
+    private_constant :ASSOCIATIONS, :RUBY, :PATCHES, :CORE, :LIBRARIES, :SPELLING, :FORMER
 
     @folders = {} # {ActiveRecord => ["…/lib/active_record/", "…/lib/active_record.rb"]}
 
@@ -133,6 +135,13 @@ module Pipeloader
       #: (UnboundMethod) -> bool
       def core_alone?(method)
         alone?(method) { |it| it.source_location.nil? || it.source_location.first.start_with?(*CORE) || in?(it, ActiveSupport) }
+      end
+
+      # The same of one in a library of Ruby's that may be a gem by now.
+      #
+      #: (Method | UnboundMethod) -> bool
+      def library_alone?(method)
+        alone?(method) { |it| it.source_location.nil? || it.source_location.first.start_with?(*CORE) || of_gems?(FORMER, it) }
       end
 
       # True if a +block+ is in the code of a library that comes with Ruby, or of a host's: these call nothing of others'.

@@ -6,7 +6,7 @@ module Pipeloader
   #     object.likes.exists?(user_id: context[:viewer].id)
   #     object.author_id == current_user&.id                # def current_user = context.fetch(:current_user)
   #
-  # What it asks of an ExecutionState is one, too: `Current.user&.id`.
+  # What it asks of an ExecutionState is one, too, or of the environment: `Current.user&.id`, `ENV.fetch("HOST")`.
   #
   # What there is, and whether asking for it does anything else, ContextAnswer says.
   class ContextValue
@@ -65,6 +65,10 @@ module Pipeloader
         in [[:opt_getconstant_path, path], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if alone?(call)
           state = ExecutionState.of(path, mid)
           [state, [], behind, nil] if state
+        in [[:opt_getconstant_path, [:ENV] | [:"", :ENV] => path], [:putobject | :putstring, String => name], *behind]
+          way, behind = way(behind)
+          variable = EnvironmentVariable.of(path, name, way) if way
+          [variable, [], behind, nil] if variable
         in [[:putself], [:opt_send_without_block, { mid:, orig_argc: 0 } => call], *behind] if !%i[context object].include?(mid)
           helper = helper(type, mid, levels - 1) if type && levels.positive? && Bytecode.simple?(call)
           [helper.source, helper.calls, behind, helper.way, helper.helpers] if helper
@@ -145,7 +149,7 @@ module Pipeloader
       end
     end
 
-    # @return [Symbol, ExecutionState] a key of the context, or what else is asked
+    # @return [Symbol, ExecutionState, EnvironmentVariable] a key of the context, or what else is asked
     attr_reader :source
 
     # @return [Array<Call>] what is called of the value, and of what that returns

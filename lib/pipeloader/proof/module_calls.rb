@@ -152,6 +152,8 @@ module Pipeloader
     def plain?(host, name, size)
       once(host, name) do
         method = METHOD.bind_call(host, name)
+        next !!(@rests_on << Watched.new(host, name, 0, method)) if KnownMethods.function?(host, name)
+
         look_through(OwnCalls.new(host.singleton_class, host, self), method.unbind, size) do |found|
           Watched.new(host, found.name, 0, METHOD.bind_call(host, found.name))
         end

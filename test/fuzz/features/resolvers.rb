@@ -178,6 +178,21 @@ module Fuzz
     end
   end
 
+  feature "module, or an object made for a call", 3 do
+    field do |t, m|
+      name = "Shown#{int(1..9999)}"
+      next if t.field?("shown_by_#{name.downcase}")
+
+      own = pick(["text.to_s * times", "[text, times].compact.join(\"-\")", "times > 1 ? \"<\#{text}>\" : marked(text, times)", "text.to_s.dup << times.to_s", "\"\#{text} \#{@times = times}\""])
+      t.line("module #{name}\n  def self.of(text, times) = #{own}\n  def self.marked(text, mark) = \"\#{mark}\#{text}\"\nend")
+      t.line("class #{name}Object\n  attr_reader :text\n  def self.to_s(text, times) = new(text, times).to_s\n  def initialize(text, times) = (@text, @times = text, times)\n  " \
+             "def to_s = #{pick(["\"\#{text}\#{@times}\"", "[text, @times].inspect", "#{name}.of(@text, @times)", "@kept ||= text.to_s.upcase", "text.to_s << @times.to_s"])}\nend")
+      given = "#{string(m, "object", 1)}, #{integer(m, "object", 1)}.to_i.abs % 3"
+      t.field("shown_by_#{name.downcase}", "String", body: pick(["#{name}.of(#{given})", "#{name}Object.new(#{given}).to_s", "#{name}Object.to_s(#{given})", "#{name}.of(#{name}.of(#{given}), 1) + #{name}.marked(#{string(m, "object", 0)}, 2)",
+                                                                 "ENV.fetch(\"PIPELOADER_NOWHERE\", \"none\") + CGI.escape(#{string(m, "object", 1)}.to_s)"]))
+    end
+  end
+
   feature "numbers of associations", 4 do
     field do |t, m|
       relation(m) do |first, target|
