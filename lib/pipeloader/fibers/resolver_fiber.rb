@@ -91,9 +91,8 @@ module Pipeloader
       @parking = Parking.new(self, @run)
       @delivery = Delivery.new
       @job = @objects = nil
-      @subject = @followers = @branch = @gathering = @task = @missed = @settings = @context_keys = nil
+      @subject = @followers = @branch = @gathering = @task = @missed = @settings = @context_keys = @brought = nil
       @jobs = @uncoalesced = @nested = 0
-      @calm = false
     end
 
     # Jobs begin and end with no block of user code open, so a difference from the start was assigned (`Current.user = …`), and
@@ -133,7 +132,7 @@ module Pipeloader
     # As #begin_job, of an ObjectList's next step.
     def begin_step(objects, member, step)
       @run.step
-      @job, @objects, @member, @step, @calm = nil, objects, member, step, false
+      @job, @objects, @member, @step = nil, objects, member, step
       start_afresh
     end
 
@@ -310,8 +309,8 @@ module Pipeloader
     # A field's resolver has returned, so that no block of user code is open: siblings see what it has assigned before they go on.
     def settle = @state.settle(self)
 
-    # Whether no code of the application's runs between where it has settled and the end of its step.
-    attr_accessor :calm
+    # What it has brought last, with no code of the application's since it has settled.
+    attr_accessor :brought
 
     # Yields where this fiber, which must be at rest, sees what +start+ says.
     #

@@ -47,9 +47,9 @@ module Pipeloader
 
         selections = nodes.equal?(node) || nodes.one? ? node.selections : nodes.flat_map(&:selections)
         scoped, state.was_authorized_by_scope_items = state.was_authorized_by_scope_items, nil
-        continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
-                       result.graphql_application_value, arguments, name, result, scoped, state)
-        ResolverFiber.current&.calm || false
+        came = continue_field(continued, result.graphql_result_type, field, type, node, selections, false,
+                              result.graphql_application_value, arguments, name, result, scoped, state)
+        !came.nil? && came.equal?(ResolverFiber.current&.brought)
       rescue StandardError, ScriptError => e
         pipeloader_raise(e, result)
         false

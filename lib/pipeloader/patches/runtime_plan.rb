@@ -16,14 +16,13 @@ module Pipeloader
           fiber&.settle
           if pipeloader_plans
             places = pipeloader_places
-            if (maker = places&.known_maker(value, field, ast_node, next_selections, arguments))
-              fiber&.calm = true
-            else
-              tree = pipeloader_tree(value, current_type, next_selections, ast_node)
-              return set_result(selection_result, result_name, tree, false, is_non_null) if tree
+            maker = places&.known_maker(value, field, ast_node, next_selections, arguments)
+            return pipeloader_bring(fiber, maker, selection_result, result_name, value) if maker
 
-              maker = places&.maker(value, field, current_type, is_non_null, ast_node, next_selections, arguments)
-            end
+            tree = pipeloader_tree(value, current_type, next_selections, ast_node)
+            return set_result(selection_result, result_name, tree, false, is_non_null) if tree
+
+            maker = places&.maker(value, field, current_type, is_non_null, ast_node, next_selections, arguments)
             return @pipeloader_object_lists.bring(maker, selection_result, result_name, value) if maker
 
             value, place = pipeloader_place(places, value, current_type, field, ast_node, next_selections, arguments) if places
@@ -57,6 +56,13 @@ module Pipeloader
       def pipeloader_calls(_result, _key) = nil
 
       private
+
+      # Where no code of the application's has run since the +fiber+ has settled.
+      def pipeloader_bring(fiber, maker, result, name, record)
+        brought = @pipeloader_object_lists.bring(maker, result, name, record)
+        fiber&.brought = brought
+        brought
+      end
 
       # True if a directive is around what the +node+ selects; looked up once for each node.
       def pipeloader_around?(node)

@@ -15,7 +15,7 @@ module Pipeloader
     EFFECTS = {
       putself: [0, 1], putnil: [0, 1], putobject: [0, 1], putstring: [0, 1], duparray: [0, 1], duphash: [0, 1],
       putobject_INT2FIX_0_: [0, 1], putobject_INT2FIX_1_: [0, 1], getlocal_WC_0: [0, 1], opt_getconstant_path: [0, 1],
-      context_value: [0, 1], attribute: [0, 1], opt_str_freeze: [0, 1], getinstancevariable: [0, 1],
+      context_value: [0, 1], attribute: [0, 1], opt_str_freeze: [0, 1],
       block_parameter: [0, 1], getlocal_of_block: [0, 1],
       setlocal_WC_0: [1, 0], pop: [1, 0], dup: [1, 2], swap: [2, 2], nop: [0, 0], newrange: [2, 1],
       objtostring: [1, 1], anytostring: [2, 1], intern: [1, 1]
